@@ -1,0 +1,1 @@
+"""Paired, budgeted, blind-graded trials of coding agents as pytest items."""

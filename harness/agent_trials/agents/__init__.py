@@ -1,0 +1,1 @@
+"""The ways to a model: each takes one question and gives back what it showed."""

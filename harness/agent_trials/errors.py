@@ -1,0 +1,148 @@
+"""The errors of the package; each carries its facts and a sentence for the user.
+
+    TrialsError
+    ├── ProblemsError            all that is wrong with something, found at once
+    │   ├── StudyError           a study's files
+    │   └── RunRefusedError      a run that may not start (pytest exits with 4)
+    ├── MoneyError               an amount that is none
+    ├── LedgerError              a ledger that cannot be created, read or appended to
+    │   ├── LedgerBrokenError    a line that does not follow from the one before
+    │   ├── LedgerInUseError     another writer run holds it
+    │   └── LedgerStaleError     an append failed; read again before the next
+    ├── AdmissionError           an attempt that the ledger does not let start
+    │   ├── ReservationRefusedError   its money does not fit under the cap
+    │   ├── CellTakenError       the cell was reserved before
+    │   └── RunStoppedError      the run was stopped earlier
+    ├── WorkspaceError           git, export or checkout
+    ├── McpServerError           a server that does not start, answer or offer what it should
+    └── AgentError               an agent that cannot be started at all
+
+A caller's bug is a RuntimeError, and a bad pytest option a pytest.UsageError; neither is here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong: where it stands, what it is, and the way out."""
+
+    where: str
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """Return one line: ``where: what; remedy``."""
+        return f"{self.where}: {self.what}; {self.remedy}"
+
+
+class TrialsError(Exception):
+    """Base of every error that a user may see."""
+
+
+class ProblemsError(TrialsError):
+    """Everything that is wrong, collected before refusing.
+
+    Attributes:
+        problems: at least one problem, in the order found.
+    """
+
+    heading = "refused"
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        if not self.problems:
+            raise RuntimeError("an error without a problem")
+        super().__init__("\n".join([self.heading, *(f"  - {p}" for p in self.problems)]))
+
+
+class StudyError(ProblemsError):
+    """The files of one or more studies cannot be used as they are."""
+
+    heading = "agent-trials: the study cannot be used:"
+
+
+class RunRefusedError(ProblemsError):
+    """A run that may not start; nothing was written and nothing started."""
+
+    heading = "agent-trials: the run is refused; nothing was written or started:"
+
+
+class MoneyError(TrialsError):
+    """A text that is no amount of money."""
+
+
+class LedgerError(TrialsError):
+    """A ledger that cannot be created, read or appended to."""
+
+
+class LedgerBrokenError(LedgerError):
+    """A ledger whose lines do not follow from one another.
+
+    Attributes:
+        seq: the sequence number of the first line that is wrong, counted from 1.
+        reason: what is wrong with it.
+    """
+
+    def __init__(self, seq: int, reason: str) -> None:
+        self.seq = seq
+        self.reason = reason
+        super().__init__(f"ledger broken at line {seq}: {reason}")
+
+
+class LedgerInUseError(LedgerError):
+    """Another run is writing to this ledger."""
+
+
+class LedgerStaleError(LedgerError):
+    """An earlier append failed, so that what stands on disk is not known; read again first."""
+
+
+class AdmissionError(TrialsError):
+    """An attempt that the ledger does not let start."""
+
+
+class ReservationRefusedError(AdmissionError):
+    """The money of a pair or an attempt does not fit under the cap.
+
+    Attributes:
+        needed: what had to fit, USD.
+        available: what was left under the cap, USD.
+        cap: the cumulative cap, USD.
+    """
+
+    def __init__(self, subject: str, *, needed: Decimal, available: Decimal, cap: Decimal) -> None:
+        self.needed = needed
+        self.available = available
+        self.cap = cap
+        super().__init__(
+            f"{subject} refused: it needs {needed} USD and {available} USD is left under the cap of"
+            f" {cap} USD; nothing was started. Approve a higher cap (STUDY_BUDGET_USD) for a new run"
+        )
+
+
+class CellTakenError(AdmissionError):
+    """The ledger already holds a reservation of this cell, and the study's policy allows no other."""
+
+
+class RunStoppedError(AdmissionError):
+    """The run was stopped before this attempt; it is blocked, and nothing was spent on it."""
+
+
+class WorkspaceError(TrialsError):
+    """A corpus, checkout or export that is not what the study names."""
+
+
+class McpServerError(TrialsError):
+    """An MCP server that does not start, does not answer, or offers other tools than declared."""
+
+
+class AgentError(TrialsError):
+    """An agent that cannot be started at all."""

@@ -1,0 +1,263 @@
+"""The values that travel between the parts: plain, frozen, picklable.
+
+An attempt goes in as an ``AttemptRequest`` and comes out as an ``AttemptResult``. Neither knows the
+ledger, pytest, or anything of the answer key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from agent_trials import money
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class Status(StrEnum):
+    """How an attempt ended; the first that applies in the order of ``errors`` in design terms.
+
+    Refused and blocked attempts have no observation and so no status here.
+    """
+
+    INTERRUPTED = "interrupted"
+    TIMED_OUT = "timed-out"
+    FAILED = "failed"
+    INVALID_SETUP = "invalid-setup"
+    INVALID_COST = "invalid-cost"
+    BUDGET_EXCEEDED = "budget-exceeded"
+    INCOMPLETE = "incomplete"
+    COMPLETED = "completed"
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One place of the matrix inside a series: what the ledger reserves and settles once.
+
+    ``repetition`` and ``turn`` count from 1.
+    """
+
+    phase: str
+    task: str
+    arm: str
+    repetition: int
+    turn: int = 1
+
+    @property
+    def item(self) -> str:
+        """Return the name of the pytest item, ``pilot/bridge-discovery/repository-only/r1``."""
+        return f"{self.phase}/{self.task}/{self.arm}/r{self.repetition}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as they stand in a ledger line."""
+        return {
+            "phase": self.phase,
+            "task": self.task,
+            "arm": self.arm,
+            "repetition": self.repetition,
+            "turn": self.turn,
+        }
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> Cell:
+        """Return the cell that a ledger line names."""
+        return cls(line["phase"], line["task"], line["arm"], line["repetition"], line["turn"])
+
+
+@dataclass(frozen=True)
+class PlannedAttempt:
+    """One attempt of the schedule.
+
+    ``position`` and ``pair`` count from 0 over the phase; a pair's attempts are neighbours.
+    """
+
+    cell: Cell
+    position: int
+    pair: int
+
+
+class Secret:
+    """A credential that no representation shows."""
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """Return the text itself, for the one place that sends it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True)
+class SealedFile:
+    """One file of a sealed corpus: path with forward slashes, size in bytes, digest of the bytes."""
+
+    path: str
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class SealedCorpus:
+    """A read-only master of the filtered blobs of one pin, from which each attempt's export is made.
+
+    ``digest`` covers the list of paths and the bytes of every file.
+    """
+
+    repository: str
+    pin: str
+    folder: Path
+    digest: str
+    files: tuple[SealedFile, ...]
+
+
+@dataclass(frozen=True)
+class McpServer:
+    """A server as the preflight resolved it: absolute command, tools by the server's own names.
+
+    ``environment`` is everything the server's process gets from the operator, by value.
+    ``allow`` and ``tools`` (all that it listed) are sorted.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    allow: tuple[str, ...]
+    tools: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Denials:
+    """Permission denials of an attempt: how many, and of which tools (sorted, no duplicates)."""
+
+    count: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What one attempt showed, in the ledger's own words; what was not measured is None.
+
+    Times are whole milliseconds, token fields whole counts, money USD. ``input_tokens`` is without
+    cache reads and writes. ``turns`` counts model requests. ``cost_usd`` is the endpoint and is
+    None, with bounds, where it was not measured; ``charged_usd`` is what counts against the cap.
+    """
+
+    status: Status
+    transport: str
+    problems: tuple[str, ...] = ()
+    charged_usd: Decimal
+    cost_usd: Decimal | None = None
+    cost_lower_usd: Decimal | None = None
+    cost_upper_usd: Decimal | None = None
+    attempt_budget_usd: Decimal | None = None
+    cli_reported_cost_usd: Decimal | None = None
+    computed_cost_usd: Decimal | None = None
+    computed_per_request_usd: Decimal | None = None
+    computed_whole_attempt_usd: Decimal | None = None
+    cost_basis: str | None = None
+    usage_complete: bool = False
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    turns: int | None = None
+    num_turns: int | None = None
+    tool_calls: int | None = None
+    tool_calls_by_name: Mapping[str, int] = field(default_factory=dict)
+    tool_errors_by_name: Mapping[str, int] = field(default_factory=dict)
+    mcp_tool_calls: int | None = None
+    permission_denials: Denials | None = None
+    model: str | None = None
+    resolved_model: str | None = None
+    tools: tuple[str, ...] | None = None
+    mcp_servers: tuple[Mapping[str, str], ...] | None = None
+    permission_mode: str | None = None
+    cli_version: str | None = None
+    expected_cli_version: str | None = None
+    cli_subtype: str | None = None
+    is_error: bool | None = None
+    stop_reason: str | None = None
+    exit_code: int | None = None
+    retries: int | None = None
+    wall_time_ms: int | None = None
+    time_to_init_ms: int | None = None
+    export_digest: str | None = None
+    environment_digest: str | None = None
+    survivors: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as they stand in a ledger line, absent ones as null."""
+        line = {_ledger_name(f.name): _plain(getattr(self, f.name)) for f in fields(self)}
+        line["correctness"] = None
+        line["adjudication"] = "pending"
+        return line
+
+
+@dataclass(frozen=True)
+class AttemptRequest:
+    """All that one attempt may know.
+
+    ``transport_settings`` is the study's block for the transport, prices resolved.
+    ``limit_usd`` is the attempt's reservation; ``base_url`` is None for the provider's own.
+    ``secrets`` holds credentials by variable name, for the transport alone.
+    """
+
+    transport: str
+    transport_settings: Any
+    model: str
+    prompt: str
+    limit_usd: Decimal
+    corpus: SealedCorpus
+    mcp_servers: tuple[McpServer, ...]
+    denied_mcp_tools: tuple[str, ...] = ()
+    executable: str | None = None
+    executable_version: str | None = None
+    base_url: str | None = None
+    rehearsal: bool = False
+    secrets: Mapping[str, Secret] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AttemptResult:
+    """What an attempt gives back.
+
+    ``private`` holds JSON values (answer, details of problems), ``artifacts`` raw bytes (the
+    transcript); both go beside the ledger and are only committed to in it.
+    """
+
+    observation: Observation
+    private: Mapping[str, Any] = field(default_factory=dict)
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+
+
+_UNCHANGED = {"mcp_servers"}  # the specification's own spelling
+
+
+def _ledger_name(name: str) -> str:
+    if name in _UNCHANGED:
+        return name
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, Decimal):
+        return money.text(value)
+    if isinstance(value, Denials):
+        return {"count": value.count, "names": list(value.names)}
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if hasattr(value, "items"):
+        return {key: _plain(item) for key, item in value.items()}  # type: ignore[attr-defined]
+    return value

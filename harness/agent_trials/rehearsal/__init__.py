@@ -1,0 +1,1 @@
+"""Scripted doubles on loopback: a Messages API, its model, a documentation server."""

@@ -1,0 +1,1 @@
+"""Figures folded from a ledger and its openings alone."""

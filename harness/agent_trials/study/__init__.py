@@ -1,0 +1,1 @@
+"""What is asked, of whom, in which order, and the freeze that fixes it beforehand."""

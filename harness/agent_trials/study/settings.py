@@ -1,0 +1,351 @@
+"""The shape of study.toml: frozen values, checked by pydantic when ``manifest.load`` reads a file.
+
+Field names are the manifest's own. Amounts of money are decimal text there and Decimal here.
+"""
+
+# The annotations are read by pydantic at run time, so nothing here is imported for types alone.
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
+
+from agent_trials import money
+from agent_trials.errors import MoneyError
+
+
+def _money(written: object) -> Decimal:
+    try:
+        return money.parse(written)
+    except MoneyError as error:
+        raise ValueError(str(error)) from error
+
+
+def _positive_money(written: object) -> Decimal:
+    try:
+        return money.parse_positive(written)
+    except MoneyError as error:
+        raise ValueError(str(error)) from error
+
+
+OPERATOR = "operator"
+"""The word of a manifest that leaves a value to the command line."""
+
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+Money = Annotated[Decimal, BeforeValidator(_money)]
+PositiveMoney = Annotated[Decimal, BeforeValidator(_positive_money)]
+Operator = Literal["operator"]
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+StopStatus = Literal[
+    "incomplete", "failed", "timed-out", "budget-exceeded", "invalid-setup", "invalid-cost"
+]
+StopOn = Literal["not-completed", "infrastructure"] | tuple[StopStatus, ...]
+
+_FORBID = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSettings:
+    """Who answers: a model behind one of the study's transports."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    transport: Literal["http", "cli"]
+    model: Text
+    immutable_model: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleSettings:
+    """How the attempts follow one another."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    repetitions: Count
+    arm_order: Literal["alternate", "rotate", "random", "fixed"] = "alternate"
+    seed: Annotated[int, Field(strict=True, ge=0)] | None = None
+    concurrency: Count = 1
+    resume: Literal["never", "skip-recorded", "skip-completed"] = "never"
+    infra_reruns: Annotated[int, Field(strict=True, ge=0, le=10)] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseSettings:
+    """Which part of the matrix a phase runs; None means all of it."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    tasks: tuple[Id, ...] | None = None
+    repetitions: Count | None = None
+    scored: bool = True
+    requires: Id | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetSettings:
+    """What one attempt may cost, USD."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    attempt_usd: PositiveMoney | Operator
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointSettings:
+    """What is registered before the first attempt; everything else in a report is exploratory."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    primary: Annotated[tuple[str, ...], Field(min_length=1)]
+    secondary: tuple[str, ...] = ()
+    p_values: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictSettings:
+    """The rule that turns figures into a verdict, with its thresholds as decimal text."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    rule: Id
+    thresholds: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusFilter:
+    """Which blobs of a pin an agent may see: regular files that pass every one of these.
+
+    ``words`` are looked for in the whole path, case folded; ``parts`` are whole path parts.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    modes: tuple[Literal["100644", "100755"], ...] = ("100644",)
+    extensions: tuple[str, ...] = (
+        "md", "mdx", "json", "ts", "tsx", "js", "mjs", "yaml", "yml",
+    )  # fmt: skip
+    characters: str = "A-Za-z0-9_./-"
+    parts: tuple[str, ...] = ("node_modules", "dist", "build", "coverage")
+    words: tuple[str, ...] = ("secret", "credential", "lock")
+    max_bytes: Count = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceSettings:
+    """What the agent works in."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    kind: Literal["export"] = "export"
+    filter: CorpusFilter = field(default_factory=CorpusFilter)
+    tool_lists: Literal["union", "identical"] = "union"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepositorySettings:
+    """A public repository at one commit.
+
+    ``url`` that names a folder (relative to the study) is committed on demand for a rehearsal.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    url: Text
+    pin: Commit
+    generated_paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCall:
+    """A call of one server tool, by the server's own (dotted) name."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    tool: Text
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerFreshness:
+    """The index is fresh when this call's text matches the pattern (``re.search``)."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    kind: Literal["answer"]
+    tool: Text
+    matches: Text
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexFreshness:
+    """The index is fresh when making it again gives the same JSON but for the named keys.
+
+    ``command`` writes it anew in a scratch copy of the checkout (``{scratch}``); ``path`` is the
+    index file inside checkout and scratch copy.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    kind: Literal["index"]
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    path: Text
+    ignore_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpServerSettings:
+    """One stdio MCP server of an arm.
+
+    ``command`` may hold ``{python}``, ``{checkout}``, ``{config}`` and the study's parameters.
+    ``{config}`` is the first of ``config_candidates`` in the checkout, then ``package.json`` if it
+    has the key ``config_key``.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    allow: Annotated[tuple[Text, ...], Field(min_length=1)]
+    probe: ToolCall
+    environment: tuple[VariableName, ...] = ()
+    freshness: Annotated[AnswerFreshness | IndexFreshness, Field(discriminator="kind")] | None = (
+        None
+    )
+    config_candidates: tuple[str, ...] = ()
+    config_key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmSettings:
+    """One of the compared setups."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    id: Id
+    mcp_servers: Mapping[
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")], McpServerSettings
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSettings:
+    """One question."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    id: Id
+    repository: Id
+    category: Id
+    question: Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterSettings:
+    """A value that the operator gives with ``--param``; it is recorded, never printed."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    description: Text
+    default: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceTier:
+    """USD per million tokens for requests whose prompt is above this many tokens."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    above_prompt_tokens: Annotated[int, Field(strict=True, ge=0)]
+    input: Money
+    output: Money
+    cache_read: Money
+    cache_write_5m: Money
+    cache_write_1h: Money
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpSettings:
+    """The Messages API transport: what one attempt may ask for, and at which upper rates."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    input_usd_per_million: PositiveMoney | Operator
+    output_usd_per_million: PositiveMoney | Operator
+    max_turns: Count = 8
+    max_tokens: Count = 1024
+    temperature: Annotated[str, StringConstraints(pattern=r"^[01](\.[0-9]{1,3})?$")] | None = "0"
+    max_tool_calls: Count = 20
+    result_characters: Count = 16_000
+    request_timeout_seconds: Count = 60
+    tool_timeout_seconds: Count = 30
+    timeout_seconds: Count = 300
+    stop_on: StopOn = ("failed", "timed-out", "budget-exceeded", "invalid-setup", "invalid-cost")
+
+
+DEFAULT_ARGUMENTS = (
+    "-p",
+    "--model", "{model}",
+    "--output-format", "stream-json", "--verbose",
+    "--no-session-persistence",
+    "--max-budget-usd", "{limit}",
+    "--restricted",
+    "--disable-slash-commands",
+    "--permission-mode", "dontAsk",
+    "--permission-prompts", "none",
+    "--tools", "{tools}",
+    "--allowedTools", "{allowed}",
+    "--disallowedTools", "{denied}",
+    "--mcp-config", "{mcp_config}",
+    "--strict-mcp-config",
+    "{prompt}",
+)  # fmt: skip
+"""The argument array of the minimal agent-efficiency study v1, prompt last after a boolean flag."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CliSettings:
+    """The Claude Code transport: version, argument array, tools, prices and limits."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    version: Text | Operator
+    prices: Annotated[tuple[PriceTier, ...], Field(min_length=1)]
+    arguments: Annotated[tuple[str, ...], Field(min_length=1)] = DEFAULT_ARGUMENTS
+    credential: Literal["login", "api-key"] = "login"
+    environment: Mapping[VariableName, str] = field(default_factory=dict)
+    tools: tuple[Text, ...] = ("Read", "Grep", "Glob")
+    deny: tuple[Text, ...] = (
+        "Bash", "Edit", "MultiEdit", "Write", "NotebookEdit", "WebFetch", "WebSearch", "Task",
+        "Agent",
+    )  # fmt: skip
+    accepted_denials: tuple[Text, ...] = ("Read", "Grep", "Glob")
+    permission_mode: Text = "dontAsk"
+    timeout_seconds: Count = 300
+    stdout_bytes: Count = 4 * 1024 * 1024
+    stop_on: StopOn = "not-completed"
+    tier_rule: Literal["per-request", "whole-attempt"] = "per-request"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransportSettings:
+    """The ways to the model that the study allows."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    http: HttpSettings | None = None
+    cli: CliSettings | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """Everything in study.toml: all that the run may see."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    schema: Literal[1]
+    id: Id
+    title: Text
+    declaration: Text
+    agent: AgentSettings
+    schedule: ScheduleSettings
+    phases: Annotated[Mapping[Id, PhaseSettings], Field(min_length=1)]
+    budget: BudgetSettings
+    endpoints: EndpointSettings
+    verdict: VerdictSettings
+    repositories: Annotated[Mapping[Id, RepositorySettings], Field(min_length=1)]
+    arms: Annotated[tuple[ArmSettings, ...], Field(min_length=2)]
+    tasks: Annotated[tuple[TaskSettings, ...], Field(min_length=1)]
+    transports: TransportSettings
+    instructions: str = ""
+    workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
+    parameters: Mapping[
+        Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")], ParameterSettings
+    ] = field(default_factory=dict)
+
+    def prompt(self, task: TaskSettings) -> str:
+        """Return what every arm and transport asks: the question, then the fixed instructions."""
+        return f"{task.question}\n{self.instructions}" if self.instructions else task.question
