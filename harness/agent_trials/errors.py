@@ -141,7 +141,16 @@ class WorkspaceError(TrialsError):
 
 
 class McpServerError(TrialsError):
-    """An MCP server that does not start, does not answer, or offers other tools than declared."""
+    """An MCP server that does not start, does not answer, or offers other tools than declared.
+
+    Attributes:
+        private_detail: what the server itself said; may hold paths of this machine, so it is for
+            the private record only.
+    """
+
+    def __init__(self, message: str, *, private_detail: str = "") -> None:
+        self.private_detail = private_detail
+        super().__init__(message)
 
 
 class AgentError(TrialsError):

@@ -131,7 +131,7 @@ class McpServer:
     command: tuple[str, ...]
     allow: tuple[str, ...]
     tools: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
