@@ -5,6 +5,7 @@ Rules, each with one function:
     a provider's float is read as Decimal(repr(x)), 12 places, half-even  -> from_provider
     what is charged is rounded up to 9 places               -> charge
     what is a limit is rounded down to 6 places             -> limit
+    sums are exact, whatever the caller's decimal context   -> total, minus, times
     what is written is plain decimal text, no exponent      -> text
 """
 
@@ -72,6 +73,24 @@ def charge(amount: Decimal) -> Decimal:
 def limit(amount: Decimal) -> Decimal:
     """Return the amount rounded down to 6 places: what a provider may spend is never too large."""
     return amount.quantize(Decimal("1e-6"), rounding=ROUND_FLOOR, context=_EXACT)
+
+
+def total(*amounts: Decimal) -> Decimal:
+    """Return the exact sum of the amounts; zero of none."""
+    whole = ZERO
+    for amount in amounts:
+        whole = _EXACT.add(whole, amount)
+    return whole
+
+
+def minus(amount: Decimal, other: Decimal) -> Decimal:
+    """Return the exact difference, which may be below zero."""
+    return _EXACT.subtract(amount, other)
+
+
+def times(amount: Decimal, count: int) -> Decimal:
+    """Return the exact product of an amount and a whole number."""
+    return _EXACT.multiply(amount, Decimal(count))
 
 
 def text(amount: Decimal) -> str:
