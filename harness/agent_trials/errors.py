@@ -8,7 +8,8 @@
     ├── LedgerError              a ledger that cannot be created, read or appended to
     │   ├── LedgerBrokenError    a line that does not follow from the one before
     │   ├── LedgerInUseError     another writer run holds it
-    │   └── LedgerStaleError     an append failed; read again before the next
+    │   ├── LedgerStaleError     an append failed; read again before the next
+    │   └── LineTooLongError     an event that does not fit in one line
     ├── AdmissionError           an attempt that the ledger does not let start
     │   ├── ReservationRefusedError   its money does not fit under the cap
     │   ├── CellTakenError       the cell was reserved before
@@ -105,6 +106,21 @@ class LedgerStaleError(LedgerError):
     """An earlier append failed, so that what stands on disk is not known; read again first."""
 
 
+class LineTooLongError(LedgerError):
+    """An event that does not fit in one line; nothing was written.
+
+    Attributes:
+        field: the largest field of the event.
+    """
+
+    def __init__(self, event: str, field: str, *, size: int, limit: int) -> None:
+        self.field = field
+        super().__init__(
+            f"{event} not written: its line would have {size} bytes of at most {limit}, most of"
+            f" them in {field}; put {field} beside the ledger as an artifact, or shorten it"
+        )
+
+
 class AdmissionError(TrialsError):
     """An attempt that the ledger does not let start."""
 
@@ -124,12 +140,13 @@ class ReservationRefusedError(AdmissionError):
         self.cap = cap
         super().__init__(
             f"{subject} refused: it needs {needed} USD and {available} USD is left under the cap of"
-            f" {cap} USD; nothing was started. Approve a higher cap (STUDY_BUDGET_USD) for a new run"
+            f" {cap} USD; nothing was started. Approve a higher cap (STUDY_BUDGET_USD) for a new"
+            " run"
         )
 
 
 class CellTakenError(AdmissionError):
-    """The ledger already holds a reservation of this cell, and the study's policy allows no other."""
+    """The ledger holds a reservation of this cell, and the study's policy allows no other."""
 
 
 class RunStoppedError(AdmissionError):

@@ -33,7 +33,7 @@ def parse(written: object) -> Decimal:
     if isinstance(written, Decimal) and written.is_finite() and written >= 0:
         return written
     if not isinstance(written, str) or not _WRITTEN.fullmatch(written.strip()):
-        raise MoneyError(f"{written!r} is no amount; write digits with a point, such as \"0.10\"")
+        raise MoneyError(f'{written!r} is no amount; write digits with a point, such as "0.10"')
     amount = Decimal(written.strip())
     if amount > LARGEST:
         raise MoneyError(f"{written!r} is above {LARGEST:,} USD; write a smaller amount")
@@ -48,7 +48,7 @@ def parse_positive(written: object) -> Decimal:
     """
     amount = parse(written)
     if amount == 0:
-        raise MoneyError(f"{written!r} is not above zero; write a positive amount, such as \"1\"")
+        raise MoneyError(f'{written!r} is not above zero; write a positive amount, such as "1"')
     return amount
 
 
