@@ -5,12 +5,13 @@ Field names are the manifest's own. Amounts of money are decimal text there and 
 
 # The annotations are read by pydantic at run time, so nothing here is imported for types alone.
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from agent_trials import money
 from agent_trials.errors import MoneyError
@@ -28,6 +29,21 @@ def _positive_money(written: object) -> Decimal:
         return money.parse_positive(written)
     except MoneyError as error:
         raise ValueError(str(error)) from error
+
+
+_AMBIGUOUS = re.compile(r"(?<!\\)[\[\]]|--|&&|~~|\|\|")
+"""What would end the set, or may mean a set operation in a later Python."""
+
+
+def _character_set(written: str) -> str:
+    wrong = f'{written!r} is no set of characters; write it as "A-Za-z0-9_./-"'
+    if _AMBIGUOUS.search(written):
+        raise ValueError(wrong)
+    try:
+        re.compile(f"[{written}]+")
+    except re.error as error:
+        raise ValueError(wrong) from error
+    return written
 
 
 OPERATOR = "operator"
@@ -122,7 +138,7 @@ class CorpusFilter:
     extensions: tuple[str, ...] = (
         "md", "mdx", "json", "ts", "tsx", "js", "mjs", "yaml", "yml",
     )  # fmt: skip
-    characters: str = "A-Za-z0-9_./-"
+    characters: Annotated[str, AfterValidator(_character_set)] = "A-Za-z0-9_./-"
     parts: tuple[str, ...] = ("node_modules", "dist", "build", "coverage")
     words: tuple[str, ...] = ("secret", "credential", "lock")
     max_bytes: Count = 200_000
