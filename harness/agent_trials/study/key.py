@@ -1,0 +1,95 @@
+"""The answer key of a study: what graders know and no prompt, export or attempt ever holds.
+
+Rules over the whole, each a function:
+    every task of the study has its entry, and every entry its task   -> _tasks
+    a source is a file that the agent can read in the export          -> _sources
+    propositions of a task differ                                     -> _propositions
+"""
+
+# The annotations are read by pydantic at run time, so nothing here is imported for types alone.
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from agent_trials.study.corpus import path_refusal
+from agent_trials.study.findings import Finding, nearest
+from agent_trials.study.leaks import folded
+from agent_trials.study.settings import CorpusFilter, Id, Manifest, Text
+
+_FORBID = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposition:
+    """One statement that a correct answer makes.
+
+    A ``quoted`` one stands word for word in the corpus, so it is looked for in prompts only.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    text: Text
+    quoted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskKey:
+    """What graders know of one task: propositions, and the files that settle them."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    sources: Annotated[tuple[Text, ...], Field(min_length=1)]
+    propositions: Annotated[tuple[Proposition, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerKey:
+    """Everything in key.toml, by task."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    schema: Literal[1]
+    tasks: Annotated[Mapping[Id, TaskKey], Field(min_length=1)]
+
+
+def key_findings(key: AnswerKey, manifest: Manifest) -> tuple[Finding, ...]:
+    """Return every place of the key that does not go with the manifest."""
+    return (
+        *_tasks(key, manifest),
+        *_sources(key, manifest.workspace.filter),
+        *_propositions(key),
+    )
+
+
+def _tasks(key: AnswerKey, manifest: Manifest) -> Iterator[Finding]:
+    known = [task.id for task in manifest.tasks]
+    for task in key.tasks:
+        if task not in known:
+            what = "this is no task of the study"
+            yield Finding(("tasks", task), what, nearest(task, known, "the tasks are"))
+    for task in dict.fromkeys(known):
+        if task not in key.tasks:
+            what = "the task has no entry in the answer key"
+            yield Finding(("tasks", task), what, "add its sources and propositions")
+
+
+def _sources(key: AnswerKey, rules: CorpusFilter) -> Iterator[Finding]:
+    for task, entry in key.tasks.items():
+        for index, source in enumerate(entry.sources):
+            reason = path_refusal(source, rules)
+            if reason is not None:
+                what = f"the source {source!r} is not in the export: {reason}"
+                remedy = "name a file that passes workspace.filter, or change the filter"
+                yield Finding(("tasks", task, "sources", index), what, remedy)
+            elif source in entry.sources[:index]:
+                path = ("tasks", task, "sources", index)
+                yield Finding(path, f"{source!r} stands twice", "name each source once")
+
+
+def _propositions(key: AnswerKey) -> Iterator[Finding]:
+    for task, entry in key.tasks.items():
+        texts = [folded(proposition.text) for proposition in entry.propositions]
+        for index, text in enumerate(texts):
+            if text in texts[:index]:
+                path = ("tasks", task, "propositions", index)
+                yield Finding(path, "the proposition stands twice", "keep one of them")

@@ -1,0 +1,151 @@
+"""The rules over agent, transports and MCP servers of a manifest.
+
+Each function is one rule:
+    the default transport is described                          -> _described
+    price tiers ascend from 0                                   -> _tiers
+    the argument array ends with the prompt, nothing takes it   -> _prompt_last
+    placeholders are known, those that guard money are there    -> _placeholders
+    tools are not allowed and denied at once                    -> _tools
+    no credential stands in a study or reaches a server         -> _environment, _servers
+    a server's command names what can be filled in              -> _servers
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent_trials.study.findings import Finding, KeyPath, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agent_trials.study.settings import CliSettings, Manifest, McpServerSettings
+
+CLI_PLACEHOLDERS: tuple[str, ...] = (
+    "model", "limit", "tools", "allowed", "denied", "mcp_config", "prompt",
+)  # fmt: skip
+COMMAND_PLACEHOLDERS: tuple[str, ...] = ("python", "checkout", "config")
+INDEX_PLACEHOLDERS: tuple[str, ...] = (*COMMAND_PLACEHOLDERS, "scratch")
+BOOLEAN_FLAGS: tuple[str, ...] = (
+    "--strict-mcp-config", "--restricted", "--disable-slash-commands", "--no-session-persistence",
+    "--verbose", "-p", "--print", "--include-partial-messages", "--include-hook-events",
+    "--fork-session", "--no-chrome", "--bare", "--safe-mode",
+    "--exclude-dynamic-system-prompt-sections", "--",
+)  # fmt: skip
+"""Options of the Claude Code CLI without a value: a prompt after one of them stays a prompt."""
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_CREDENTIAL = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+
+
+def transport_findings(manifest: Manifest) -> Iterator[Finding]:
+    """Yield every place of agent, transports, parameters and servers that breaks a rule."""
+    yield from _described(manifest)
+    yield from _parameters(manifest)
+    for index, arm in enumerate(manifest.arms):
+        for name, server in arm.mcp_servers.items():
+            yield from _server(("arms", index, "mcp_servers", name), server, manifest.parameters)
+    if manifest.transports.cli is not None:
+        with_servers = any(arm.mcp_servers for arm in manifest.arms)
+        yield from _cli(manifest.transports.cli, with_servers=with_servers)
+
+
+def placeholders(text: str) -> tuple[str, ...]:
+    """Return the names in braces of an argument; braces of JSON text are none."""
+    return tuple(_PLACEHOLDER.findall(text))
+
+
+def _described(manifest: Manifest) -> Iterator[Finding]:
+    name = manifest.agent.transport
+    blocks = {"http": manifest.transports.http, "cli": manifest.transports.cli}
+    if blocks[name] is None:
+        what = f"the study has no table [transports.{name}]"
+        yield Finding(("agent", "transport"), what, "add that table, or name another transport")
+
+
+def _parameters(manifest: Manifest) -> Iterator[Finding]:
+    for name in manifest.parameters:
+        if name in INDEX_PLACEHOLDERS:
+            what = "the name is already a placeholder of server commands"
+            yield Finding(("parameters", name), what, "give the parameter another name")
+
+
+def _server(
+    path: KeyPath, server: McpServerSettings, parameters: Iterable[str]
+) -> Iterator[Finding]:
+    commands = [("command", server.command, COMMAND_PLACEHOLDERS)]
+    if server.freshness is not None and server.freshness.kind == "index":
+        commands.append(("freshness", server.freshness.command, INDEX_PLACEHOLDERS))
+    for key, command, known in commands:
+        place = (*path, key) if key == "command" else (*path, key, "command")
+        yield from _unknown(place, command, (*known, *parameters))
+        config = any("config" in placeholders(part) for part in command)
+        if config and not server.config_candidates and server.config_key is None:
+            what = "{config} is used, and nothing says where the configuration is"
+            yield Finding(place, what, "add config_candidates or config_key")
+    for index, name in enumerate(server.environment):
+        if _CREDENTIAL.search(name):
+            what = f"{name} looks like a credential, which no server is given"
+            yield Finding((*path, "environment", index), what, "remove it")
+    for index, tool in enumerate(server.allow):
+        if tool in server.allow[:index]:
+            yield Finding((*path, "allow", index), f"{tool!r} stands twice", "name each tool once")
+
+
+def _unknown(path: KeyPath, command: Iterable[str], known: tuple[str, ...]) -> Iterator[Finding]:
+    for index, part in enumerate(command):
+        for name in placeholders(part):
+            if name not in known:
+                what = f"{{{name}}} is no placeholder here"
+                yield Finding((*path, index), what, nearest(name, known, "known are"))
+
+
+def _cli(cli: CliSettings, *, with_servers: bool) -> Iterator[Finding]:
+    path: KeyPath = ("transports", "cli")
+    yield from _tiers(cli)
+    yield from _prompt_last((*path, "arguments"), cli.arguments)
+    yield from _placeholders((*path, "arguments"), cli.arguments, with_servers=with_servers)
+    for index, tool in enumerate(cli.tools):
+        if tool in cli.deny:
+            what = f"{tool!r} is in deny as well"
+            yield Finding((*path, "tools", index), what, "leave it in one of them")
+    for name in cli.environment:
+        if _CREDENTIAL.search(name):
+            what = "it looks like a credential, and what stands here is published"
+            yield Finding((*path, "environment", name), what, 'remove it and use credential = "…"')
+
+
+def _tiers(cli: CliSettings) -> Iterator[Finding]:
+    bounds = [tier.above_prompt_tokens for tier in cli.prices]
+    for index, bound in enumerate(bounds):
+        path: KeyPath = ("transports", "cli", "prices", index, "above_prompt_tokens")
+        if index == 0 and bound != 0:
+            yield Finding(path, f"the first tier begins at {bound}", "begin with 0")
+        elif index and bound <= bounds[index - 1]:
+            what = f"{bound} is not above the tier before it ({bounds[index - 1]})"
+            yield Finding(path, what, "order the tiers by rising bounds")
+
+
+def _prompt_last(path: KeyPath, arguments: tuple[str, ...]) -> Iterator[Finding]:
+    before = arguments[-2] if len(arguments) > 1 else ""
+    if arguments[-1] != "{prompt}":
+        yield Finding(path, "the prompt is not the last argument", 'end with "{prompt}"')
+    elif any("{prompt}" in argument for argument in arguments[:-1]):
+        yield Finding(path, "the prompt stands twice", "keep the last one")
+    elif before not in BOOLEAN_FLAGS:
+        what = f"the prompt stands after {before!r}, which may take it as its value"
+        yield Finding(path, what, f"put one of {', '.join(BOOLEAN_FLAGS[:5])} before it")
+
+
+def _placeholders(
+    path: KeyPath, arguments: tuple[str, ...], *, with_servers: bool
+) -> Iterator[Finding]:
+    yield from _unknown(path, arguments, CLI_PLACEHOLDERS)
+    used = {name for argument in arguments for name in placeholders(argument)}
+    needed = ["model", "limit", *(["mcp_config"] if with_servers else [])]
+    for name in needed:
+        if name not in used:
+            reason = "no spending limit" if name == "limit" else f"no {name}"
+            what = f"{{{name}}} is missing, so the CLI would be given {reason}"
+            yield Finding(path, what, "add it after its option")
