@@ -326,6 +326,7 @@ class CliSettings:
     stdout_bytes: Count = 4 * 1024 * 1024
     stop_on: StopOn = "not-completed"
     tier_rule: Literal["per-request", "whole-attempt"] = "per-request"
+    web_search_usd: Money = Decimal("0.01")
 
 
 @dataclass(frozen=True, kw_only=True)
