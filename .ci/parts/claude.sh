@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The real Claude Code CLI, at the version that the quickstart is pinned to, against local doubles.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+version="$(.venv/bin/python -c 'import tomllib
+with open("evals/quickstart/study.toml", "rb") as file:
+    print(tomllib.load(file)["transports"]["cli"]["version"])')"
+folder=".tools/claude-$version"
+bin="$PWD/$folder/node_modules/.bin"
+
+if ! command -v npm >/dev/null; then
+    echo "npm is missing: install Node.js; the real CLI comes as @anthropic-ai/claude-code@$version." >&2
+    exit 1
+fi
+if [[ "$("$bin/claude" --version 2>/dev/null </dev/null | awk 'NR == 1 { print $1 }')" != "$version" ]]; then
+    npm install --no-save --no-fund --no-audit --prefix "$folder" "@anthropic-ai/claude-code@$version"
+fi
+"$bin/claude" --version </dev/null
+
+.venv/bin/python -m pytest tests/real_cli
+PATH="$bin:$PATH" make pilot

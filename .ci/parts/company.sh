@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The suite in the company of the plugins that a user may have: nothing of theirs breaks us, and nothing
+# of ours breaks them. They live in an environment of their own, so that the core is seen without them.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+venv=.tools/company
+python="$venv/bin/python"
+
+[[ -x "$python" ]] || .venv/bin/python -m venv "$venv"
+"$python" -m pip install --quiet --upgrade "pip>=25.1"
+"$python" -m pip install --quiet --editable . --group test --group company
+
+"$python" -m pytest evals -m pilot
+"$python" -m pytest -n 2 --cov=agent_trials --cov-report=term:skip-covered
