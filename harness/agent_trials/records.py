@@ -98,7 +98,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class SealedFile:
-    """One file of a sealed corpus: path with forward slashes, size in bytes, digest of the bytes."""
+    """One file of a sealed corpus: path with forward slashes, size in bytes, digest of its bytes."""
 
     path: str
     size: int
@@ -107,7 +107,7 @@ class SealedFile:
 
 @dataclass(frozen=True)
 class SealedCorpus:
-    """A read-only master of the filtered blobs of one pin, from which each attempt's export is made.
+    """A read-only master of the filtered blobs of one pin, from which every export is made.
 
     ``digest`` covers the list of paths and the bytes of every file.
     """
@@ -149,6 +149,7 @@ class Observation:
     Times are whole milliseconds, token fields whole counts, money USD. ``input_tokens`` is without
     cache reads and writes. ``turns`` counts model requests. ``cost_usd`` is the endpoint and is
     None, with bounds, where it was not measured; ``charged_usd`` is what counts against the cap.
+    ``retries`` are requests sent again, ``continuations`` turns that the agent added by itself.
     """
 
     status: Status
@@ -186,8 +187,14 @@ class Observation:
     cli_subtype: str | None = None
     is_error: bool | None = None
     stop_reason: str | None = None
+    terminal_reason: str | None = None
+    api_error_status: int | None = None
+    provider_cost_basis: str | None = None
+    web_search_requests: int | None = None
     exit_code: int | None = None
     retries: int | None = None
+    continuations: int | None = None
+    sub_agents: int | None = None
     wall_time_ms: int | None = None
     time_to_init_ms: int | None = None
     export_digest: str | None = None
