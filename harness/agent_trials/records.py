@@ -98,7 +98,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class SealedFile:
-    """One file of a sealed corpus: path with forward slashes, size in bytes, digest of its bytes."""
+    """One file of a sealed corpus: path with forward slashes, bytes, and their digest."""
 
     path: str
     size: int
@@ -266,5 +266,5 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if hasattr(value, "items"):
-        return {key: _plain(item) for key, item in value.items()}  # type: ignore[attr-defined]
+        return {key: _plain(item) for key, item in value.items()}
     return value
