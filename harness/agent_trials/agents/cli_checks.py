@@ -77,7 +77,7 @@ def of_conduct(stream: Stream, found: Calls, expected: Expected) -> Iterator[Fin
     allowed = {_kind(name) for name in expected.tools}
     outside = sorted({name for name in found.names.values() if _kind(name) not in allowed})
     if outside:
-        yield Finding("tool-outside-set", shown(outside))
+        yield Finding("foreign-tool-call", shown(outside))
     refused = sorted({name for name in denials(stream) if name not in expected.accepted_denials})
     if refused:
         yield Finding("denial-not-accepted", shown(refused))
@@ -88,7 +88,7 @@ def of_conduct(stream: Stream, found: Calls, expected: Expected) -> Iterator[Fin
     for server, tools in expected.mcp_tools.items():
         answers = [failed for call, failed in found.errors.items() if found.names[call] in tools]
         if answers and all(answers):
-            yield Finding("mcp-calls-all-failed", f"{server}: {len(answers)} of {len(answers)}")
+            yield Finding("treatment-lost", f"{server}: {len(answers)} of {len(answers)}")
     spawned = sub_agents(stream)
     if spawned and "Agent" not in allowed:
         yield Finding("sub-agent", f"{spawned}")

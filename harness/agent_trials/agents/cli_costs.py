@@ -90,7 +90,7 @@ def findings(stream: Stream, costs: Costs, is_model: Callable[[str], bool]) -> I
         yield Finding("counts-invalid", shown([result.data.get("modelUsage")]))
     named = [name for name in cli_usage.model_names(stream) if not is_model(name)]
     if named or counted.foreign:
-        yield Finding("model-foreign", shown(sorted({*named, *counted.foreign})))
+        yield Finding("foreign-model", shown(sorted({*named, *counted.foreign})))
     if any(basis != "list" for basis in counted.bases):
         yield Finding("cost-basis-not-list", shown(counted.bases))
     if costs.reported is not None and costs.computed is not None and not costs.computed.agrees:

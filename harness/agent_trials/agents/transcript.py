@@ -42,6 +42,7 @@ class Reading:
     usage_complete: bool
     calls: Calls
     denials: tuple[str, ...]
+    models: tuple[str, ...]
     init: Event | None
     result: Event | None
     retries: int
@@ -82,6 +83,7 @@ def read(stdout: bytes, process: ProcessFacts, expected: Expected) -> Reading:
         usage_complete=_is_complete(result, costs, findings),
         calls=calls,
         denials=tuple(cli_checks.denials(stream)),
+        models=tuple(cli_usage.model_names(stream)),
         init=init,
         result=result,
         retries=len(stream.systems("api_retry")),
@@ -127,7 +129,7 @@ def _is_complete(result: Event | None, costs: Costs, findings: list[Finding]) ->
         return False
     lossy = {
         "interrupted", "deadline", "stdout-over-bound", "provider-error", "result-repeated",
-        "counts-invalid", "model-foreign", "permission-mode-differs",
+        "counts-invalid", "foreign-model", "permission-mode-differs",
     }  # fmt: skip
     ended = result.data.get("subtype") in _COUNTED_ENDS
     return ended and lossy.isdisjoint(finding.code for finding in findings)

@@ -1,0 +1,93 @@
+"""The argument array of a Claude CLI attempt, made from the study's own array of placeholders.
+
+The arrays of a study's arms differ in two places only: the servers in ``{mcp_config}`` and the
+names of their tools in ``{allowed}``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from agent_trials import money
+from agent_trials.agents.cli_rules import expected_tools
+from agent_trials.errors import AgentError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_trials.records import AttemptRequest, McpServer
+    from agent_trials.study.settings import CliSettings
+
+PLACEHOLDERS = ("model", "limit", "tools", "allowed", "denied", "mcp_config", "prompt")
+
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+_STREAMED_INPUT = ("--input-format", "stream-json")
+
+
+def arguments(settings: CliSettings, request: AttemptRequest) -> tuple[str, ...]:
+    """Return the array after the executable's name, every placeholder replaced once.
+
+    What a placeholder stands for is never looked at again: a prompt may hold ``{model}``.
+    """
+    values = _values(settings, request)
+    return tuple(
+        _PLACEHOLDER.sub(lambda found: values[found.group(1)], one) for one in settings.arguments
+    )
+
+
+def is_streamed(settings: CliSettings) -> bool:
+    """Tell whether the prompt goes to standard input as a message, instead of into the array.
+
+    Raises:
+        AgentError: the array does neither, or both.
+    """
+    problems = argument_problems(settings.arguments)
+    if problems:
+        raise AgentError(str(problems[0]))
+    return not _has_prompt(settings.arguments)
+
+
+def argument_problems(array: tuple[str, ...]) -> list[Problem]:
+    """Return what is wrong with a study's array."""
+    streamed = _STREAMED_INPUT in pairwise(array)
+    if streamed != _has_prompt(array):
+        return []
+    names = "both" if streamed else "neither"
+    return [
+        Problem(
+            "transports.cli.arguments",
+            f'the array holds {names} of "{{prompt}}" and "--input-format", "stream-json"',
+            "name one of them, in both arms, so that the prompt has exactly one way to the CLI",
+        )
+    ]
+
+
+def mcp_config(servers: Iterable[McpServer]) -> str:
+    """Return the JSON text for ``--mcp-config``: command, arguments and environment by server."""
+    entries = {server.name: _entry(server) for server in servers}
+    return json.dumps({"mcpServers": entries}, sort_keys=True, separators=(",", ":"))
+
+
+def _entry(server: McpServer) -> dict[str, object]:
+    command, *rest = server.command
+    return {"command": command, "args": rest, "env": dict(server.environment)}
+
+
+def _values(settings: CliSettings, request: AttemptRequest) -> Mapping[str, str]:
+    allowed, _ = expected_tools(settings.tools, {s.name: s.allow for s in request.mcp_servers})
+    return {
+        "model": request.model,
+        "limit": money.text(money.limit(request.limit_usd)),
+        "tools": ",".join(settings.tools),
+        "allowed": ",".join(allowed),
+        "denied": ",".join((*settings.deny, *request.denied_mcp_tools)),
+        "mcp_config": mcp_config(request.mcp_servers),
+        "prompt": request.prompt,
+    }
+
+
+def _has_prompt(array: tuple[str, ...]) -> bool:
+    return any("{prompt}" in one for one in array)
