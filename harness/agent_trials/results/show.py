@@ -1,0 +1,166 @@
+"""A summary in words: JSON for programs, text for a terminal. Nothing private is in either."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent_trials import money
+from agent_trials.records import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent_trials.ledger.budget import Run
+    from agent_trials.ledger.chain import Line
+    from agent_trials.results.summary import Settled, Summary
+
+_OF_THE_LINE = frozenset({"seq", "at", "event", "prev", "run", "private"})
+
+
+def to_show_json(summary: Summary) -> dict[str, Any]:
+    """Return what ``show --json`` prints; docs/show.schema.json describes it."""
+    totals = summary.totals
+    return {
+        "run": {
+            **_public(summary.runs[0].opening),
+            "run": 1,
+            "openedAt": summary.runs[0].opening["at"],
+            "preflight": summary.preflight and _public(summary.preflight),
+        },
+        "runs": [_run(run) for run in summary.runs],
+        "budget": {
+            "capUsd": money.text(totals.cap),
+            "priorUsd": money.text(totals.prior),
+            "spentUsd": money.text(totals.spent),
+            "reservedUsd": money.text(totals.reserved),
+            "heldUsd": money.text(totals.held),
+            "availableUsd": money.text(max(totals.available, money.ZERO)),
+            "cumulativeCapExceeded": totals.cap_exceeded,
+        },
+        "observations": [_observation(each) for each in summary.settled],
+        "unsettled": [{**_place(line), "at": line.at} for line in summary.unsettled],
+        "refused": [{**_place(line), "at": line.at} for line in summary.refused],
+        "blocked": None if summary.blocked is None else [c.to_json() for c in summary.blocked],
+        "halfPairs": [
+            {
+                "pair": each.pair,
+                "settled": [cell.to_json() for cell in each.settled],
+                "missing": [cell.to_json() for cell in each.missing],
+            }
+            for each in summary.half_pairs
+        ],
+        "head": summary.head,
+        "open": summary.is_open,
+        "tornBytes": summary.torn_bytes,
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    stop = run.stop and {
+        "reason": run.stop.reason,
+        "cell": run.stop.cell.to_json() if run.stop.cell else None,
+    }
+    return {
+        **{name: run.opening[name] for name in ("runId", "mode", "phase", "transport", "capUsd")},
+        "run": run.number,
+        "openedAt": run.opening["at"],
+        "closedAt": run.closed_at,
+        "stopped": stop,
+        "counts": dict(run.counts),
+    }
+
+
+def _observation(settled: Settled) -> dict[str, Any]:
+    place, reserved = _place(settled.line), settled.reserved
+    del place["observation"]
+    return {
+        **place,
+        "reservedAt": reserved.at,
+        "settledAt": settled.line.at,
+        "reservedUsd": reserved.fields["amountUsd"],
+        "superseded": settled.is_superseded,
+        **settled.line.fields["observation"],
+    }
+
+
+def _place(line: Line) -> dict[str, Any]:
+    return {**_public(line.fields), "run": line.run, "seq": line.seq}
+
+
+def _public(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in _OF_THE_LINE}
+
+
+def to_text(summary: Summary) -> str:
+    """Return what ``show`` prints: runs, money, every attempt by what became of it, the head."""
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def _lines(summary: Summary) -> Iterator[str]:
+    opening = summary.runs[0].opening
+    study = f" of {opening['study']}" if "study" in opening else ""
+    yield f"{opening['mode'].upper()}: {opening['phase']}{study} over {opening['transport']}"
+    yield f"series  {opening['seriesId']}"
+    for run in summary.runs:
+        yield f"run {run.number:<3} {_fate(run, summary)}"
+    yield _money(summary)
+    yield _counts(summary)
+    for settled in summary.settled:
+        observation = settled.line.fields["observation"]
+        again = ", reserved again" if settled.is_superseded else ""
+        yield _row(observation["status"], settled.cell, f"{observation['chargedUsd']} USD{again}")
+    state = "in flight" if summary.is_open else "cut off"
+    for line in summary.unsettled:
+        yield _row(state, Cell.from_json(line.fields), f"{line.fields['amountUsd']} USD reserved")
+    for line in summary.refused:
+        needed, available = line.fields["neededUsd"], line.fields["availableUsd"]
+        why = f"needed {needed} USD of {available} USD left ({line.fields['reason']})"
+        yield _row("refused", Cell.from_json(line.fields), why)
+    for cell in summary.blocked or ():
+        yield _row("blocked", cell, "nothing was spent on it")
+    for half in summary.half_pairs:
+        missing = ", ".join(_name(cell) for cell in half.missing)
+        yield f"half    pair {half.pair} is in no paired figure: {missing} is missing"
+    if summary.torn_bytes:
+        yield f"torn    {summary.torn_bytes} bytes behind the last line were never written"
+    yield f"head    {summary.head}"
+
+
+def _fate(run: Run, summary: Summary) -> str:
+    began = f"opened {run.opening['at']}"
+    stop = f", stopped ({run.stop.reason})" if run.stop else ""
+    if run.closed_at:
+        return f"{began}{stop}, closed {run.closed_at}"
+    if run is summary.runs[-1] and summary.is_open:
+        return f"{began}{stop}, open"
+    return f"{began}{stop}, ended without being closed"
+
+
+def _money(summary: Summary) -> str:
+    totals = summary.totals
+    parts = [f"{money.text(totals.spent)} USD spent", f"{money.text(totals.reserved)} reserved"]
+    if totals.held:
+        parts.append(f"{money.text(totals.held)} held")
+    if totals.prior:
+        parts.append(f"{money.text(totals.prior)} in prior ledgers")
+    left = money.text(max(totals.available, money.ZERO))
+    exceeded = "; SPEND HAS PASSED THE CAP" if totals.cap_exceeded else ""
+    return f"money   {', '.join(parts)}; cap {money.text(totals.cap)}, {left} left{exceeded}"
+
+
+def _counts(summary: Summary) -> str:
+    found = dict(sorted(summary.statuses.items()))
+    found["in flight" if summary.is_open else "cut off"] = len(summary.unsettled)
+    found["refused"] = len(summary.refused)
+    found["blocked"] = len(summary.blocked or ())
+    shown = ", ".join(f"{count} {name}" for name, count in found.items() if count) or "none begun"
+    unknown = "" if summary.blocked is not None else " (the planned cells were not opened)"
+    return f"planned {summary.runs[0].opening['attempts']}: {shown}{unknown}"
+
+
+def _row(state: str, cell: Cell, figures: str) -> str:
+    return f"  {state:<15} {_name(cell):<50} {figures}"
+
+
+def _name(cell: Cell) -> str:
+    return cell.item if cell.turn == 1 else f"{cell.item} turn {cell.turn}"
