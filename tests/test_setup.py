@@ -304,7 +304,7 @@ def test_the_gate_runs_every_part_after_the_core(desk: Desk) -> None:
         f" @anthropic-ai/claude-code@{PINNED}"
     ) in recorded
     assert {"python -m pytest tests/real_cli", CLI_PILOT} <= set(recorded)
-    assert any(line.startswith("python -m pytest -n 2 --cov") for line in recorded)
+    assert any(" -n 2 --cov=agent_trials" in line for line in recorded)
 
 
 def test_a_part_that_cannot_have_what_it_needs_fails(desk: Desk) -> None:

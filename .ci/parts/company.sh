@@ -11,5 +11,8 @@ python="$venv/bin/python"
 "$python" -m pip install --quiet --upgrade "pip>=25.1"
 "$python" -m pip install --quiet --editable . --group test --group company
 
-"$python" -m pytest evals -m pilot
-"$python" -m pytest -n 2 --cov=agent_trials --cov-report=term:skip-covered
+# Our runs make every warning an error, and pytest-asyncio warns until this is chosen.
+pytest=("$python" -m pytest -o asyncio_default_fixture_loop_scope=function)
+
+"${pytest[@]}" evals -m pilot
+"${pytest[@]}" -n 2 --cov=agent_trials --cov-report=term:skip-covered
