@@ -161,13 +161,17 @@ class McpServerError(TrialsError):
     """An MCP server that does not start, does not answer, or offers other tools than declared.
 
     Attributes:
+        what: which server, and what is wrong with it.
+        remedy: the way out, if there is one to name.
         private_detail: what the server itself said; may hold paths of this machine, so it is for
             the private record only.
     """
 
-    def __init__(self, message: str, *, private_detail: str = "") -> None:
+    def __init__(self, what: str, *, remedy: str = "", private_detail: str = "") -> None:
+        super().__init__(f"{what}; {remedy}" if remedy else what)
+        self.what = what
+        self.remedy = remedy
         self.private_detail = private_detail
-        super().__init__(message)
 
 
 class AgentError(TrialsError):
