@@ -52,7 +52,7 @@ class RequestFailedError(Exception):
         super().__init__(str(detail))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answered:
     """The answer to a request: its number at the meter, and the body's bytes."""
 
@@ -82,7 +82,7 @@ class _EndedError(Exception):
     """The attempt is over; its problems say why."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Conversation:
     """One attempt's requests, in order; ``run`` leaves what it found in the course."""
 

@@ -108,11 +108,12 @@ class Calls:
         return bool(self.mcp_results) and all(self.mcp_results)
 
 
-@dataclass
+@dataclass(repr=False)
 class Course:
     """What has happened in one attempt until now; times are the clock's seconds.
 
-    ``secret`` is the key, kept out of everything that leaves here.
+    ``secret`` is the key, kept out of everything that leaves here. There is no representation
+    that shows fields, because they hold the answer and the transcript.
     """
 
     request: AttemptRequest

@@ -18,7 +18,7 @@ class MalformedReplyError(Exception):
     """An answer that is none; the sentence may hold private text."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ToolUse:
     """One call that the model asks for."""
 
@@ -27,7 +27,7 @@ class ToolUse:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reply:
     """One answer of the model.
 
