@@ -19,14 +19,6 @@ EXAMPLE = Path(__file__).parents[2] / "fixtures" / "bad_manifests"
 BREAKAGES = tomllib.loads((EXAMPLE / "breakages.toml").read_text("utf-8"))["breakage"]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the valid example, named relative to the working directory."""
-    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return Path("valid_study")
-
-
 def test_the_example_itself_is_valid(folder: Path) -> None:
     study = manifest.load(folder)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MANIFESTS: tuple[str, ...] = ("study.toml", "study.json")
+KEYS: tuple[str, ...] = ("key.toml", "key.json")
 SKIPPED: tuple[str, ...] = (".*", "build", "dist", "node_modules", "fixtures", "reports", "venv")
 """Names of folders that are not searched unless the caller gives other patterns."""
 

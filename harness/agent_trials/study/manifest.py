@@ -14,7 +14,7 @@ from agent_trials.errors import Problem, StudyError
 from agent_trials.study import document, leaks
 from agent_trials.study.checks import manifest_findings
 from agent_trials.study.endpoints import GRADED
-from agent_trials.study.find import MANIFESTS, find, is_study
+from agent_trials.study.find import KEYS, MANIFESTS, find, is_study
 from agent_trials.study.findings import Finding
 from agent_trials.study.key import AnswerKey, key_findings
 from agent_trials.study.settings import Manifest
@@ -30,8 +30,6 @@ __all__ = [
     "KEYS", "Study", "find", "is_remote", "is_study", "load", "load_all", "local_corpus",
     "needed_repositories", "phase_repetitions", "phase_tasks",
 ]  # fmt: skip
-
-KEYS: tuple[str, ...] = ("key.toml", "key.json")
 
 
 @dataclass(frozen=True)

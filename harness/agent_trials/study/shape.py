@@ -209,12 +209,12 @@ def keys(shape: object, path: KeyPath) -> tuple[str, ...]:
     shapes = [shape]
     for step in path:
         shapes = [inner for outer in shapes for inner in _inside(outer, step)]
-    known = [field.name for each in _plain(shapes) for field in _fields(each)]
+    known = [field.name for each in alternatives(shapes) for field in _fields(each)]
     return tuple(dict.fromkeys(known))
 
 
 def _inside(shape: object, step: str | int) -> Iterator[object]:
-    for each in _plain([shape]):
+    for each in alternatives([shape]):
         origin, arguments = typing.get_origin(each), typing.get_args(each)
         if origin is Mapping:
             yield arguments[1]
@@ -225,12 +225,12 @@ def _inside(shape: object, step: str | int) -> Iterator[object]:
                 yield typing.get_type_hints(each)[field.name]
 
 
-def _plain(shapes: Iterable[object]) -> Iterator[object]:
+def alternatives(shapes: Iterable[object]) -> Iterator[object]:
     """Yield the shapes with unions taken apart."""
     for shape in shapes:
         origin = typing.get_origin(shape)
         if origin is typing.Union or type(shape).__name__ == "UnionType":
-            yield from _plain(typing.get_args(shape))
+            yield from alternatives(typing.get_args(shape))
         else:
             yield shape
 
