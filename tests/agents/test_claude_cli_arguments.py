@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_trials.agents import claude_cli
+from agent_trials.agents.cli_arguments import arguments, is_streamed
+from agent_trials.errors import AgentError
+from agent_trials.records import AttemptRequest, McpServer, SealedCorpus
+from agent_trials.study.settings import DEFAULT_ARGUMENTS, CliSettings
+from recordings import PRICES, SERVER_TOOLS, recording
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+
+SETTINGS = CliSettings(version="2.1.296", prices=PRICES)
+STREAMED = (*DEFAULT_ARGUMENTS[:-1], "--input-format", "stream-json")
+ENGINE = McpServer(
+    name="doc-bridge",
+    command=("/opt/node", "/opt/engine/cli.js", "--config", "/srv/pin/doc-bridge.config.ts", "mcp"),
+    allow=tuple(sorted(SERVER_TOOLS)),
+    tools=(*sorted(SERVER_TOOLS), "gate.status"),
+    environment={"LANG": "C.UTF-8"},
+)
+CONTROL = AttemptRequest(
+    transport="cli",
+    transport_settings=SETTINGS,
+    model="claude-haiku-5-5",
+    prompt="Where does the install command stand?\nCite path:line.",
+    limit_usd=Decimal("0.10"),
+    corpus=SealedCorpus("handbook", "0" * 40, Path("/srv/corpus"), "sha256:0", ()),
+    mcp_servers=(),
+    denied_mcp_tools=("mcp__doc-bridge__gate_status",),
+    executable="/opt/claude",
+    executable_version="2.1.296",
+)
+TREATMENT = replace(CONTROL, mcp_servers=(ENGINE,))
+
+
+def test_the_array_of_the_minimal_study(snapshot: SnapshotAssertion) -> None:
+    assert {
+        "repository-only": list(arguments(SETTINGS, CONTROL)),
+        "doc-bridge-mcp": list(arguments(SETTINGS, TREATMENT)),
+    } == snapshot
+
+
+@pytest.mark.parametrize("array", [DEFAULT_ARGUMENTS, STREAMED], ids=["argument", "streamed"])
+def test_arms_differ_only_in_the_servers_and_the_names_of_their_tools(
+    array: tuple[str, ...],
+) -> None:
+    settings = replace(SETTINGS, arguments=array)
+
+    control, treatment = (arguments(settings, one) for one in (CONTROL, TREATMENT))
+    differing = {
+        flag: (here, there)
+        for flag, here, there in zip(("", *control), control, treatment, strict=False)
+        if here != there
+    }
+
+    assert set(differing) == {"--allowedTools", "--mcp-config"}
+    here, there = differing["--allowedTools"]
+    assert set(there.split(",")) - set(here.split(",")) == {
+        "mcp__doc-bridge__doc_get",
+        "mcp__doc-bridge__doc_search",
+        "mcp__doc-bridge__handoff_resolve",
+    }
+
+
+def test_the_array_is_the_recorded_runs_own() -> None:
+    """The recordings were made with the study's flags: same options in the same order."""
+    recorded = recording("success-repo").entry["argv"]
+    options = [one for one in recorded if one.startswith("-")]
+
+    made = arguments(SETTINGS, CONTROL)
+
+    assert [one for one in made if one.startswith("-")] == options
+    assert made[-2] == "--strict-mcp-config"
+    assert made[-1] == CONTROL.prompt
+
+
+def test_what_a_placeholder_stands_for_is_not_looked_at_again() -> None:
+    """A question may ask about ``{model}`` or hold JSON."""
+    prompt = 'What does {model} mean in {"limit": 1}, and {prompt}?'
+
+    assert arguments(SETTINGS, replace(CONTROL, prompt=prompt))[-1] == prompt
+
+
+def test_braces_that_are_no_placeholder_stay() -> None:
+    settings = replace(SETTINGS, arguments=("--settings", '{"hooks":{}}', "{prompt}"))
+
+    assert arguments(settings, CONTROL)[1] == '{"hooks":{}}'
+
+
+def test_a_placeholder_may_be_part_of_an_argument() -> None:
+    settings = replace(SETTINGS, arguments=("--model={model}", "{prompt}"))
+
+    assert arguments(settings, CONTROL)[0] == "--model=claude-haiku-5-5"
+
+
+@pytest.mark.parametrize(
+    ("limit", "written"),
+    [("0.10", "0.1"), ("0.1234567", "0.123456"), ("0.000001", "0.000001"), ("1", "1")],
+)
+def test_the_limit_is_plain_text_rounded_down_to_six_places(limit: str, written: str) -> None:
+    """The model is shown it, and the CLI may not spend more than was reserved."""
+    made = arguments(SETTINGS, replace(CONTROL, limit_usd=Decimal(limit)))
+
+    assert made[made.index("--max-budget-usd") + 1] == written
+
+
+def test_a_servers_entry_holds_command_arguments_and_environment() -> None:
+    made = arguments(SETTINGS, TREATMENT)
+
+    assert json.loads(made[made.index("--mcp-config") + 1]) == {
+        "mcpServers": {
+            "doc-bridge": {
+                "command": "/opt/node",
+                "args": list(ENGINE.command[1:]),
+                "env": {"LANG": "C.UTF-8"},
+            }
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("array", "streamed"),
+    [(DEFAULT_ARGUMENTS, False), (STREAMED, True)],
+    ids=["argument", "streamed"],
+)
+def test_the_prompt_has_one_way_to_the_cli(array: tuple[str, ...], *, streamed: bool) -> None:
+    settings = replace(SETTINGS, arguments=array)
+
+    assert is_streamed(settings) is streamed
+    assert claude_cli.problems(settings) == []
+
+
+@pytest.mark.parametrize(
+    ("array", "word"),
+    [(DEFAULT_ARGUMENTS[:-1], "neither"), ((*STREAMED, "{prompt}"), "both"), (("-p",), "neither")],
+    ids=["none", "both", "nothing at all"],
+)
+def test_an_array_without_exactly_one_way_is_refused(array: tuple[str, ...], word: str) -> None:
+    """Without a prompt the CLI would wait for one on standard input until the deadline."""
+    settings = replace(SETTINGS, arguments=array)
+
+    [problem] = claude_cli.problems(settings)
+    with pytest.raises(AgentError, match=word):
+        is_streamed(settings)
+
+    assert word in problem.what
