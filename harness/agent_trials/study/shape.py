@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import json
 import re
 import typing
@@ -57,7 +58,7 @@ class Fitted(Generic[T]):
 
 def fit(document: dict[str, Any], shape: type[T]) -> Fitted[T]:
     """Read a document of JSON values as the given dataclass; unknown keys are findings."""
-    adapter = TypeAdapter(shape)
+    adapter: TypeAdapter[T] = _adapter(shape)  # type: ignore[arg-type] # a type is hashable
     rest = copy.deepcopy(document)
     findings: list[Finding] = []
     if rest.get("schema") is True:  # JSON's true equals 1
@@ -74,6 +75,12 @@ def fit(document: dict[str, Any], shape: type[T]) -> Fitted[T]:
         else:
             return Fitted(value, tuple(findings))
     return Fitted(None, tuple(findings))
+
+
+@functools.cache
+def _adapter(shape: type[Any]) -> TypeAdapter[Any]:
+    """Return the validator of a dataclass, built once: it takes longer than a whole study."""
+    return TypeAdapter(shape)
 
 
 def _mended(document: Any, path: KeyPath, detail: ErrorDetails) -> bool:  # noqa: ANN401 - JSON
