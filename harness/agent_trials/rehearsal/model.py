@@ -123,10 +123,16 @@ def _plan(body: Mapping[str, Any], words: Sequence[str]) -> list[tuple[_Tool, Se
     if mcp := _mcp_tool(body, "search", _SEARCH_SUBJECTS):
         plan.append((mcp, [" ".join(words)]))
     if own := _own_tool(body, _OWN_SEARCH, "term"):
-        stems = dict.fromkeys(word[:_STEM].casefold() for word in words[:TERMS])
-        spellings = [spelling for stem in stems for spelling in (stem, stem.capitalize())]
-        plan += [(own, words[:TERMS]), (own, spellings)]
+        stems = list(dict.fromkeys(word[:_STEM].casefold() for word in words[:TERMS]))
+        plan += [(own, _spellings(own, words[:TERMS])), (own, _spellings(own, stems))]
     return [(tool, terms) for tool, terms in plan if any(terms)]
+
+
+def _spellings(tool: _Tool, words: Sequence[str]) -> Sequence[str]:
+    """Return the words as a search needs them: repo_search tells small letters from capitals."""
+    if tool.name == "Grep":
+        return words
+    return list(dict.fromkeys(s for word in words for s in (word, word[:1].upper() + word[1:])))
 
 
 def _mcp_tool(body: Mapping[str, Any], ending: str, subjects: Sequence[str]) -> _Tool | None:
