@@ -1,0 +1,47 @@
+"""What a verdict is decided on, and what one rule finds in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent_trials.results.rows import Row, measured
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a rule decides on: for each endpoint a row for each planned pair of two arms.
+
+    ``pending`` counts answers that are not graded yet, ``stopped`` is the code of the reason for
+    which the run stopped early (None if it did not).
+    """
+
+    control: str
+    treatment: str
+    rows: Mapping[str, tuple[Row, ...]]
+    pending: int = 0
+    stopped: str | None = None
+    rehearsal: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What speaks against a rule's claim, what for it, and why neither would do.
+
+    ``claim`` is what the rule is about, ``says`` states the figures for readers.
+    """
+
+    claim: str
+    against: tuple[str, ...] = ()
+    supports: tuple[str, ...] = ()
+    neither: tuple[str, ...] = ()
+    figures: Mapping[str, str] = field(default_factory=dict)
+    says: str = ""
+
+
+def complete(row: Row) -> bool:
+    """Return whether both arms of the pair have a value."""
+    return measured(row.control) is not None and measured(row.treatment) is not None

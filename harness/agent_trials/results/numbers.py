@@ -1,0 +1,93 @@
+"""Exact numbers in, six significant digits out: what every figure of a report is made of.
+
+Rules, each with one function:
+    what is compared is a fraction, a float after rounding to 6 significant digits   -> exact
+    a figure that came out of a float is rounded, half-even, to 6 significant digits -> rounded
+    a figure is printed with 6 significant digits, plain, without exponent           -> text
+
+Two programs that add floats in another order lose ties; two that add fractions agree.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Number: TypeAlias = int | Decimal | Fraction | float
+"""What a measured value may be; a bool is none."""
+
+SIGNIFICANT_DIGITS = 6
+_ROUNDING = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def exact(number: Number) -> Fraction:
+    """Return the number as a fraction, a float after rounding it to 6 significant digits.
+
+    Raises:
+        TypeError: it is a bool or no number at all.
+        RuntimeError: it is not finite.
+    """
+    if isinstance(number, bool) or not isinstance(number, int | Decimal | Fraction | float):
+        raise TypeError(f"{number!r} is no number; a value that was not measured is None")
+    if not math.isfinite(number):
+        raise RuntimeError(f"{number!r} is not finite; a value that was not measured is None")
+    return Fraction(rounded(number) if isinstance(number, float) else number)
+
+
+def rounded(number: Number) -> Decimal:
+    """Return the number with 6 significant digits, half-even; zero has no sign."""
+    if isinstance(number, Fraction):
+        quotient = _ROUNDING.divide(Decimal(number.numerator), Decimal(number.denominator))
+    else:
+        quotient = _ROUNDING.plus(Decimal(number))
+    return quotient or Decimal(0)
+
+
+def text(number: Number) -> str:
+    """Return the number as plain decimal text with 6 significant digits (``"0.03125"``)."""
+    plain = format(rounded(number), "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def mean(values: Iterable[Fraction]) -> Fraction | None:
+    """Return the exact mean, None of nothing."""
+    every = tuple(values)
+    return sum(every, Fraction(0)) / len(every) if every else None
+
+
+def median(values: Iterable[Fraction]) -> Fraction | None:
+    """Return the exact median, the mean of the middle two for an even count, None of nothing."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return mean(
+        ordered[middle : middle + 1] if len(ordered) % 2 else ordered[middle - 1 : middle + 1]
+    )
+
+
+def variance(values: Iterable[Fraction]) -> Fraction | None:
+    """Return the exact sample variance (divisor n - 1), None of fewer than two values."""
+    every = tuple(values)
+    centre = mean(every)
+    if centre is None or len(every) < 2:  # noqa: PLR2004 - one value has no spread
+        return None
+    return sum(((value - centre) ** 2 for value in every), Fraction(0)) / (len(every) - 1)
+
+
+def nearest_rank(values: Iterable[Number], percent: int = 95) -> Fraction | None:
+    """Return the nearest-rank percentile, None of nothing.
+
+    The value at index ``ceil(percent / 100 * n) - 1`` of the ascending values (seed 003), counted
+    in integers: ``0.95 * n`` as a float is sometimes just above a whole number.
+
+    Raises:
+        RuntimeError: the percentage is not within 1 to 100.
+    """
+    if not 1 <= percent <= 100:  # noqa: PLR2004 - a percentage
+        raise RuntimeError(f"a percentile of {percent}; use 1 to 100")
+    ordered = sorted(exact(value) for value in values)
+    return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
