@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from agent_trials.agents import messages_outcome as outcome
 from agent_trials.agents import messages_reply
-from agent_trials.agents.base import public_tool_name
 from agent_trials.agents.messages_reply import MalformedReplyError
 from agent_trials.agents.metering import DoesNotFitError, UsageError
 from agent_trials.workspace.mcp_tools import ToolAnswer
@@ -165,7 +164,7 @@ class Conversation:
             self.course.answer = reply.text
         calls = self.course.calls
         for use in reply.tool_uses:
-            calls.by_name[public_tool_name(use.name, self.toolbox.names)] += 1
+            calls.by_name[self.course.tool_name(use.name)] += 1
             calls.mcp += self.toolbox.is_mcp(use.name)
 
     def _wants_tools(self, reply: Reply) -> bool:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.agents import metering
-from agent_trials.agents.base import OTHER
+from agent_trials.agents.base import OTHER, public_tool_name
 from agent_trials.records import AttemptResult, Observation, Status
 
 if TYPE_CHECKING:
@@ -138,6 +138,10 @@ class Course:
         """Return the text without the key, as it stands and as JSON writes it."""
         written = json.dumps(self.secret.reveal())[1:-1]
         return text.replace(written, REMOVED).replace(self.secret.reveal(), REMOVED)
+
+    def tool_name(self, name: str) -> str:
+        """Return the name under which a call of a tool is counted."""
+        return public_tool_name(name, self.tools or ()) if self.redacted(name) == name else OTHER
 
     def word(self, text: object) -> str | None:
         """Return a short word of the provider's if it can be published."""

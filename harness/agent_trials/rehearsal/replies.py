@@ -146,8 +146,6 @@ def events(finished: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "message_start", {"type": "message_start", "message": started}
     for index, block in enumerate(finished["content"]):
         yield from _block_events(index, block)
-        if index == 0:
-            yield "ping", {"type": "ping"}
     yield (
         "message_delta",
         {
@@ -170,6 +168,8 @@ def _block_events(index: int, block: Mapping[str, Any]) -> Iterator[tuple[str, d
         "content_block_start",
         {"type": "content_block_start", "index": index, "content_block": empty},
     )
+    if index == 0:
+        yield "ping", {"type": "ping"}
     for start in range(0, len(whole), PIECE):
         delta = {"type": kind, name: whole[start : start + PIECE]}
         yield (
