@@ -1,0 +1,97 @@
+"""Runs one attempt, in order: lay out its workspace, ask the agent, clean up.
+
+Plain data in and out; no ledger, no pytest, nothing of the answer key. It may run in this process,
+in a worker or on another machine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from agent_trials import money
+from agent_trials.errors import AgentError, McpServerError, TrialsError, WorkspaceError
+from agent_trials.records import AttemptResult, Observation, Status
+from agent_trials.workspace import export
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from agent_trials.agents.base import InterruptibleAgent
+    from agent_trials.records import AttemptRequest
+
+PROBLEM_OF = {
+    WorkspaceError: (Status.INVALID_SETUP, "workspace"),
+    McpServerError: (Status.INVALID_SETUP, "mcp-server"),
+    AgentError: (Status.FAILED, "agent-not-started"),
+}
+
+
+class AttemptInterrupted(BaseException):
+    """An attempt that something outside it ended: Ctrl-C, a signal, an outer time-out.
+
+    Attributes:
+        result: what is known of the attempt, to be settled as interrupted.
+        cause: what ended it, to be raised again afterwards.
+    """
+
+    def __init__(self, result: AttemptResult, cause: BaseException) -> None:
+        self.result = result
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+def run_attempt(request: AttemptRequest) -> AttemptResult:
+    """Return what one attempt showed, whatever happened to it.
+
+    Raises:
+        AttemptInterrupted: something outside ended it; everything that it started has ended too.
+    """
+    agent = _agent(request.transport)
+    try:
+        with export.export(request.corpus, writable_arm=False) as folder:
+            result = agent.ask(request, folder)
+    except (WorkspaceError, McpServerError, AgentError) as error:
+        return _infrastructure(agent, error)
+    except BaseException as cause:
+        raise AttemptInterrupted(agent.interrupted(), cause) from cause
+    return result
+
+
+def _agent(transport: str) -> InterruptibleAgent:
+    """Return a fresh agent; its module is loaded when a study first needs it (an SDK takes 1 s)."""
+    if transport == "http":
+        from agent_trials.agents.messages_api import MessagesApi  # noqa: PLC0415 - as said
+
+        return MessagesApi()
+    if transport == "cli":
+        from agent_trials.agents.claude_cli import ClaudeCli  # noqa: PLC0415 - as said
+
+        return ClaudeCli()
+    raise RuntimeError(f"no agent for transport {transport!r}")
+
+
+def unfinished(charged: Decimal, transport: str, problem: str) -> AttemptResult:
+    """Return the result of an attempt of which nothing is known but what it may have cost, USD."""
+    observation = Observation(
+        status=Status.INTERRUPTED,
+        transport=transport,
+        problems=(problem,),
+        charged_usd=money.charge(charged),
+        attempt_budget_usd=charged,
+    )
+    return AttemptResult(observation)
+
+
+def _infrastructure(agent: InterruptibleAgent, error: TrialsError) -> AttemptResult:
+    """Return the result where the ground under the attempt failed; never a wrong answer.
+
+    What the agent may have spent until then stays charged.
+    """
+    known = agent.interrupted()
+    status, problem = PROBLEM_OF[type(error)]
+    observation = dataclasses.replace(
+        known.observation, status=status, problems=(*known.observation.problems, problem)
+    )
+    private = {**known.private, "infrastructure": str(error)}
+    return AttemptResult(observation, private, known.artifacts)

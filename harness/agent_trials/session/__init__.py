@@ -1,0 +1,1 @@
+"""What happens around the attempts of one pytest session: options, selection, run, display."""

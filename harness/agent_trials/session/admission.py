@@ -1,0 +1,313 @@
+"""Decides, before anything is started or written, whether the selected phases may run.
+
+Rules for every run:
+    options are well-formed, and name roots, parameters and transports that the study has
+    a flag may restate a frozen value, never change it (unless the study says "operator")
+    a sequential study runs in one process
+    --ledger takes one phase of one study, and names a place that is new and outside everything
+Rules for a paid run, beyond those:
+    exactly one phase of one study, all of it, in schedule order
+    the model is named and is the study's, the cap is positive, checkouts, prices and key are given
+    the study is frozen and unchanged, and every paid ledger of the series is given
+    the phase that this one requires was run to its end
+What is missing is listed all at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_trials import money
+from agent_trials.agents import credentials
+from agent_trials.errors import MoneyError, Problem
+from agent_trials.ledger import place, prior
+from agent_trials.preflight import Ground
+from agent_trials.records import Secret
+from agent_trials.session.options import CAP, KEY, MODEL
+from agent_trials.session.restated import Restated
+from agent_trials.study import freeze, ledgers, schedule
+from agent_trials.study.manifest import needed_repositories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from decimal import Decimal
+    from pathlib import Path
+
+    from agent_trials.ledger.prior import PriorLedger
+    from agent_trials.records import PlannedAttempt
+    from agent_trials.session.options import Options
+    from agent_trials.session.selection import Selected
+    from agent_trials.study.freeze import Frozen
+    from agent_trials.study.manifest import Study
+    from agent_trials.study.settings import CliSettings, HttpSettings
+
+PAID = "paid"
+REHEARSAL = "rehearsal"
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """One phase of one study with everything that was left to the operator filled in.
+
+    ``settings`` is the transport's block with amounts instead of "operator". Money in USD.
+    """
+
+    mode: str
+    study: Study
+    phase: str
+    attempts: tuple[PlannedAttempt, ...]
+    transport: str
+    settings: HttpSettings | CliSettings
+    attempt_usd: Decimal
+    cap_usd: Decimal
+    frozen: Frozen
+    priors: tuple[PriorLedger, ...]
+    ledger: Path | None
+    options: Options
+    secrets: dict[str, Secret]
+    lost: dict[str, Decimal]
+
+    @property
+    def name(self) -> str:
+        """Return ``study/phase``."""
+        return f"{self.study.manifest.id}/{self.phase}"
+
+    def ground(self) -> Ground:
+        """Return what the preflight looks at."""
+        return Ground(
+            study=self.study,
+            phase=self.phase,
+            transport=self.transport,
+            settings=self.settings,
+            roots=self.options.roots,
+            parameters=self.options.parameters,
+            claude_bin=self.options.claude_bin,
+            rehearsal=self.mode != PAID,
+            environ=self.options.environ,
+        )
+
+
+class Admission:
+    """Collects what keeps the selected phases from running, and plans those that may.
+
+    Args:
+        options: what the operator asked for.
+        project: pytest's root folder, in which no paid ledger may lie.
+        processes: how many worker processes pytest was asked for (0 and 1 are one process).
+    """
+
+    def __init__(self, options: Options, project: Path, processes: int) -> None:
+        self.options = options
+        self.project = project
+        self.processes = processes
+        self.problems: list[Problem] = [
+            Problem("command line", sentence, "write it as NAME=VALUE, once")
+            for sentence in options.malformed
+        ]
+
+    def plan(
+        self, selected: Sequence[Selected], pytest_problems: Iterable[Problem]
+    ) -> list[RunPlan]:
+        """Return a plan per selected phase; ``problems`` says afterwards whether they may run."""
+        if self.options.approve_budget:
+            self.problems += pytest_problems
+            if len(selected) != 1:
+                found = ", ".join(s.name for s in selected) or "none"
+                self._refuse(
+                    "--approve-budget",
+                    f"a paid run is one phase of one study, and this command selects {found}",
+                    "name the study's folder and one phase: pytest evals/<study> -m <phase>",
+                )
+        elif self.options.ledger and len(selected) > 1:
+            self._refuse(
+                "--ledger",
+                f"one ledger holds one phase of one study, and this command selects"
+                f" {', '.join(s.name for s in selected)}",
+                "name one study's folder and one phase, or leave --ledger out",
+            )
+        self._check_names(selected)
+        plans = [self._plan_one(each) for each in selected]
+        return [plan for plan in plans if plan is not None]
+
+    def _refuse(self, where: str, what: str, remedy: str) -> None:
+        self.problems.append(Problem(where, what, remedy))
+
+    def _check_names(self, selected: Sequence[Selected]) -> None:
+        """Refuse roots and parameters that none of the selected studies knows."""
+        if not selected:
+            return
+        repositories = {name for s in selected for name in s.study.manifest.repositories}
+        parameters = {name for s in selected for name in s.study.manifest.parameters}
+        for flag, given, known in (
+            ("--root", self.options.roots, repositories),
+            ("--param", self.options.parameters, parameters),
+        ):
+            for name in given:
+                if name not in known:
+                    words = ", ".join(sorted(known)) or "none"
+                    self._refuse(
+                        f"{flag} {name}",
+                        "no selected study knows this name",
+                        f"use one of: {words}",
+                    )
+
+    def _plan_one(self, selected: Selected) -> RunPlan | None:
+        study, phase = selected.study, selected.phase
+        manifest = study.manifest
+        before = len(self.problems)
+        attempts = schedule.plan(manifest, phase)
+        transport = self.options.transport or manifest.agent.transport
+        settings = self._settings(study, transport)
+        attempt_usd = self._attempt_usd(study)
+        self._check_processes(study)
+        frozen = freeze.state(study)
+        cap = self._cap(selected, attempts, attempt_usd)
+        priors = self._priors(frozen)
+        ledger = self._ledger(study)
+        secrets: dict[str, Secret] = {}
+        if self.options.approve_budget:
+            self._check_paid(study, phase, transport, secrets)
+            self.problems += frozen.problems()
+            self._check_series(study, phase, transport, priors)
+        if settings is None or attempt_usd is None or cap is None or len(self.problems) > before:
+            return None
+        return RunPlan(
+            PAID if self.options.approve_budget else REHEARSAL,
+            study, phase, attempts, transport, settings, attempt_usd, cap, frozen, priors, ledger,
+            self.options, secrets, self._lost(study, frozen),
+        )  # fmt: skip
+
+    def _settings(self, study: Study, transport: str) -> HttpSettings | CliSettings | None:
+        blocks = {
+            name: block
+            for name, block in vars(study.manifest.transports).items()
+            if block is not None
+        }
+        block = blocks.get(transport)
+        if block is None:
+            self._refuse(
+                f"--transport {transport}",
+                f"study {study.manifest.id} has no [transports.{transport}]",
+                f"use one of: {', '.join(sorted(blocks))}",
+            )
+            return None
+        settings: HttpSettings | CliSettings | None = self._restated(study).settings(block)
+        return settings
+
+    def _attempt_usd(self, study: Study) -> Decimal | None:
+        return self._restated(study).attempt_usd(study.manifest.budget.attempt_usd)
+
+    def _restated(self, study: Study) -> Restated:
+        return Restated(study.manifest.id, self.options, self.problems)
+
+    def _check_processes(self, study: Study) -> None:
+        allowed = study.manifest.schedule.concurrency
+        if self.processes > allowed:
+            self._refuse(
+                f"-n {self.processes}",
+                f"study {study.manifest.id} allows {allowed} process"
+                f"{'' if allowed == 1 else 'es'} (schedule.concurrency)",
+                "leave -n out" if allowed == 1 else f"use -n {allowed} or less",
+            )
+
+    def _cap(
+        self, selected: Selected, attempts: Sequence[PlannedAttempt], attempt_usd: Decimal | None
+    ) -> Decimal | None:
+        written = self.options.cap
+        if written is None:
+            if self.options.approve_budget:
+                self._refuse(CAP, "a paid run needs a cap and none is set", f"set {CAP}=<USD>")
+                return None
+            return attempt_usd * len(attempts) if attempt_usd is not None else None
+        try:
+            return money.parse_positive(written)
+        except MoneyError as error:
+            self._refuse(f"{CAP}={written}", str(error), f"set {CAP}=<USD> for {selected.name}")
+            return None
+
+    def _ledger(self, study: Study) -> Path | None:
+        path = self.options.ledger
+        if path is None:
+            if self.options.approve_budget:
+                self._refuse(
+                    "--ledger",
+                    "a paid run needs a ledger and none is given",
+                    "give --ledger FILE, a new path outside the project and every checkout",
+                )
+            return None
+        checkouts = [*self.options.roots.values(), study.folder]
+        self.problems += place.check_new(path, checkouts=checkouts, project=self.project)
+        return path
+
+    def _priors(self, frozen: Frozen) -> tuple[PriorLedger, ...]:
+        mode = PAID if self.options.approve_budget else REHEARSAL
+        priors, problems = prior.check(
+            self.options.prior_ledgers, series_id=frozen.series_id, mode=mode
+        )
+        self.problems += problems
+        return priors
+
+    def _lost(self, study: Study, frozen: Frozen) -> dict[str, Decimal]:
+        """Return what the series' ledgers that were declared lost count, USD by run id."""
+        if not self.options.approve_budget:
+            return {}
+        records = ledgers.of_series(ledgers.read(study.folder), frozen.series_id)
+        return {r.run_id: r.cap_usd for r in records if r.run_id in frozen.lost_ledgers}
+
+    def _check_paid(
+        self, study: Study, phase: str, transport: str, secrets: dict[str, Secret]
+    ) -> None:
+        manifest, options = study.manifest, self.options
+        if options.model is None:
+            self._refuse(
+                MODEL, "a paid run names its model and none is set",
+                f"set {MODEL}={manifest.agent.model}",
+            )  # fmt: skip
+        elif options.model != manifest.agent.model:
+            self._refuse(
+                f"{MODEL}={options.model}", f"the study asks {manifest.agent.model}",
+                f"set {MODEL}={manifest.agent.model}, or amend the study",
+            )  # fmt: skip
+        for name in needed_repositories(study, phase):
+            if name not in options.roots:
+                prepare = f"agent-trials prepare {study.folder} --into DIR"
+                self._refuse(
+                    f"--root {name}",
+                    "a paid run needs a checkout of it at the pin",
+                    f"{prepare}, then --root {name}=DIR/{name}",
+                )
+        if transport == "http" or self._key_needed(study, transport):
+            self._take_key(secrets)
+
+    @staticmethod
+    def _key_needed(study: Study, transport: str) -> bool:
+        cli = study.manifest.transports.cli
+        return transport == "cli" and cli is not None and cli.credential == "api-key"
+
+    def _take_key(self, secrets: dict[str, Secret]) -> None:
+        key = self.options.environ.get(KEY, "")
+        wrong = credentials.key_problem(key)
+        if wrong:
+            self._refuse(KEY, wrong, f"set {KEY} to the key alone")
+        else:
+            secrets[KEY] = Secret(key)
+
+    def _check_series(
+        self, study: Study, phase: str, transport: str, priors: Sequence[PriorLedger]
+    ) -> None:
+        given = {run_id for each in priors for run_id in each.run_ids}
+        for record in freeze.open_ledgers(study):
+            if record.run_id not in given:
+                self._refuse(
+                    "--prior-ledger",
+                    f"the paid run {record.run_id} of this series ({record.phase}) is not given",
+                    "add its ledger, or declare it lost with agent-trials amend --lost-ledger",
+                )
+        required = study.manifest.phases[phase].requires
+        if required and not any(each.satisfies(required, transport) for each in priors):
+            self._refuse(
+                f"phase {phase}",
+                f"it requires {required}, run to its end with every attempt completed",
+                f"give --prior-ledger FILE of a closed {required} run over {transport}",
+            )

@@ -1,0 +1,172 @@
+"""Turns a study's schedule into pytest items, and keeps them in its order.
+
+A module ``evals/<study>/test_<study>.py`` beside a ``study.toml`` is a study module. What it does
+not define itself (``test_attempt``) is added, so that an empty one is enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_trials.errors import StudyError
+from agent_trials.session.options import STANDARD_PHASES, marker_line
+from agent_trials.study import find, manifest, schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from agent_trials.records import Cell, PlannedAttempt
+    from agent_trials.session.item import Attempt
+    from agent_trials.study.manifest import Study
+
+PLANNED = "planned_attempt"
+SETTLING_SECONDS = 90
+
+
+class StudyModule(pytest.Module):
+    """A module that stands for a study."""
+
+    study: Study
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Collect the module's own tests and the study's attempts."""
+        if not hasattr(self.obj, "test_attempt"):
+            self.obj.test_attempt = _adopted()
+        return super().collect()
+
+
+def _adopted() -> object:
+    def test_attempt(attempt: Attempt) -> None:
+        attempt.run()
+
+    return test_attempt
+
+
+class Collection:
+    """The studies that a session meets, and which of their phases it makes items of.
+
+    ``selected`` holds, per study folder, the phases that were asked for; a study that is not in it
+    gets items of all its phases, which only a dry run keeps.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.studies: dict[Path, Study] = {}
+        self.selected: dict[Path, tuple[str, ...]] = {}
+        self.all_items = 0
+        self.deselected = 0
+
+    def know(self, studies: Iterable[Study]) -> None:
+        """Remember loaded studies and declare the markers of their phases."""
+        for study in studies:
+            self.studies[study.folder] = study
+            for phase in study.manifest.phases:
+                if phase not in STANDARD_PHASES:
+                    self._config.addinivalue_line("markers", marker_line(phase))
+
+    def study_of(self, folder: Path) -> Study:
+        """Return the study of a folder, loaded once."""
+        if folder not in self.studies:
+            self.know([manifest.load(folder)])
+        return self.studies[folder]
+
+    def module(self, path: Path, parent: pytest.Collector) -> StudyModule | None:
+        """Return a study module where the file is one, None for any other test file."""
+        folder = path.parent
+        if path.name != f"test_{folder.name}.py" or not find.is_study(folder):
+            return None
+        module: StudyModule = StudyModule.from_parent(parent, path=path)
+        try:
+            module.study = self.study_of(folder)
+        except StudyError as error:
+            raise pytest.Collector.CollectError(str(error)) from None
+        return module
+
+    def parametrize(self, metafunc: pytest.Metafunc) -> None:
+        """Give ``planned_attempt`` one value per attempt of the phases in question."""
+        module = metafunc.definition.getparent(StudyModule)
+        if module is None or PLANNED not in metafunc.fixturenames:
+            return
+        study = module.study
+        phases = self.selected.get(study.folder) or tuple(study.manifest.phases)
+        parameters = [
+            parameter
+            for phase in phases
+            for parameter in _parameters(metafunc.config, study, phase)
+        ]
+        metafunc.parametrize(PLANNED, parameters)
+
+    def count(self, items: list[pytest.Item]) -> None:
+        """Remember how many items there were before anybody deselected any."""
+        self.all_items = len(items)
+
+    def arrange(self, items: list[pytest.Item], *, everything: bool) -> list[pytest.Item]:
+        """Put attempts back into schedule order; return those that nobody asked for.
+
+        ``everything`` keeps the attempts of every study, as the dry run does.
+        """
+        attempts = [item for item in items if planned_of(item) is not None]
+        wanted = [a for a in attempts if everything or study_of(a).folder in self.selected]
+        ordered = iter(sorted(wanted, key=_order))
+        kept = set(wanted)
+        items[:] = [
+            next(ordered) if item in kept else item
+            for item in items
+            if item in kept or planned_of(item) is None
+        ]
+        self.deselected = len(attempts) - len(wanted)
+        return [item for item in attempts if item not in kept]
+
+
+def planned_of(item: pytest.Item) -> PlannedAttempt | None:
+    """Return the planned attempt that an item stands for, None for any other item."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get(PLANNED) if callspec else None
+
+
+def study_of(item: pytest.Item) -> Study:
+    """Return the study that an attempt item belongs to."""
+    module = item.getparent(StudyModule)
+    if module is None:
+        raise RuntimeError(f"{item.nodeid} is no attempt")
+    return module.study
+
+
+def cells(items: Iterable[pytest.Item], study: Study) -> Iterator[Cell]:
+    """Yield the cells of a study's attempt items in the order of the items."""
+    for item in items:
+        planned = planned_of(item)
+        if planned is not None and study_of(item).folder == study.folder:
+            yield planned.cell
+
+
+def _order(item: pytest.Item) -> tuple[str, int, int]:
+    planned = planned_of(item)
+    study = study_of(item)
+    if planned is None:
+        raise RuntimeError(f"{item.nodeid} is no attempt")
+    return (
+        str(study.folder),
+        list(study.manifest.phases).index(planned.cell.phase),
+        planned.position,
+    )
+
+
+def _parameters(config: pytest.Config, study: Study, phase: str) -> list[object]:
+    marks = [getattr(pytest.mark, phase)]
+    if config.pluginmanager.hasplugin("timeout"):
+        # The item's own limit, so that a user's shorter one does not end a paid attempt.
+        seconds = _deadline(study) + SETTLING_SECONDS
+        marks.append(pytest.mark.timeout(seconds, method="signal"))
+    return [
+        pytest.param(planned, id=planned.cell.item, marks=marks)
+        for planned in schedule.plan(study.manifest, phase)
+    ]
+
+
+def _deadline(study: Study) -> int:
+    blocks = (study.manifest.transports.http, study.manifest.transports.cli)
+    return max(block.timeout_seconds for block in blocks if block is not None)

@@ -1,0 +1,142 @@
+"""The state of one pytest session: what it met, what it selected, what became of it.
+
+What opens runs stands in ``runs`` and is imported when there is something to run: a dry run and a
+user's ordinary tests load neither an SDK nor anything else that takes time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_trials.session import dry, keys, text
+from agent_trials.session.collection import Collection, planned_of, study_of
+from agent_trials.session.selection import select
+from agent_trials.study import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from agent_trials.session.options import Options
+    from agent_trials.session.run import StudyRun
+    from agent_trials.session.runs import Runs
+    from agent_trials.session.selection import Selected
+
+
+class Controller:
+    """Decides before collection what may run, and knows at the end what it came to.
+
+    In a worker process it joins the runs that the controlling process opened.
+
+    Args:
+        config: the session's.
+        options: what the operator asked for.
+        folders: the studies below pytest's arguments.
+    """
+
+    def __init__(self, config: pytest.Config, options: Options, folders: Sequence[Path]) -> None:
+        self.config = config
+        self.options = options
+        self.folders = folders
+        self.collection = Collection(config)
+        self.selected: tuple[Selected, ...] = ()
+        self.runs: Runs | None = None
+
+    @property
+    def is_worker(self) -> bool:
+        """Return whether this process runs items for another that decides."""
+        return hasattr(self.config, "workerinput")
+
+    @property
+    def is_dry(self) -> bool:
+        """Return whether nothing may be started or written."""
+        return bool(self.config.option.collectonly)
+
+    @property
+    def header(self) -> list[str]:
+        """Return what pytest's header says of the runs."""
+        return self.runs.header if self.runs else []
+
+    def start(self) -> None:
+        """Do everything that is decided before collection.
+
+        Raises:
+            ProblemsError: the studies or the run are refused; nothing was written or started.
+        """
+        if self.is_worker:
+            self._join()
+            return
+        studies = manifest.load_all(self.folders)
+        self.collection.know(studies)
+        self.selected = select(studies, self.config.option.markexpr or "")
+        self.collection.selected = {
+            s.study.folder: tuple(t.phase for t in self.selected if t.study is s.study)
+            for s in self.selected
+        }
+        if self.is_dry:
+            dry.check_roots(studies, self.options.roots)
+        elif self.selected or self.options.approve_budget:
+            from agent_trials.session.runs import Runs  # noqa: PLC0415 - loads SDKs
+
+            self.runs = Runs.open(self.config, self.options, self.selected)
+
+    def _join(self) -> None:
+        handed = getattr(self.config, "workerinput", {}).get(keys.WORKER_INPUT)
+        if handed:
+            from agent_trials.session.runs import Runs  # noqa: PLC0415 - loads SDKs
+
+            self.runs, self.collection.selected = Runs.join(handed, self.options.environ)
+
+    def hand_over(self) -> str | None:
+        """Return what a worker process needs, as text; None where there is nothing to run."""
+        return self.runs.hand_over(self.collection.selected) if self.runs else None
+
+    def arrange(self, items: list[pytest.Item]) -> list[pytest.Item]:
+        """Put attempts in schedule order; return the items to deselect.
+
+        Raises:
+            RunRefusedError: what was collected is not what was admitted (paid runs).
+        """
+        deselected = self.collection.arrange(items, everything=self.is_dry)
+        if self.runs:
+            self.runs.compare(items)
+        return deselected
+
+    def run_of(self, item: pytest.Item) -> StudyRun | str | None:
+        """Return the run that an attempt item belongs to, or why there is none."""
+        planned = planned_of(item)
+        if planned is None or self.runs is None:
+            return None
+        return self.runs.of(study_of(item).folder, planned.cell.phase)
+
+    def stop_all(self, reason: str) -> None:
+        """Let no further attempt of any run be reserved."""
+        if self.runs:
+            self.runs.stop_all(reason)
+
+    def only_attempts(self) -> bool:
+        """Return whether the session met nothing but attempts that nobody asked for."""
+        met = self.collection.deselected and self.collection.deselected == self.collection.all_items
+        return bool(met or self.config.stash.get(keys.ONLY_ATTEMPTS, False))
+
+    def finish(self) -> None:
+        """Close every run and remove what the session made; safe to call twice."""
+        if self.is_worker:
+            output = getattr(self.config, "workeroutput", {})
+            output[keys.WORKER_ONLY_ATTEMPTS] = self.only_attempts()
+        if self.runs:
+            self.runs.finish(close=not self.is_worker)
+
+    def summaries(self) -> list[tuple[str, list[str]]]:
+        """Return what the terminal shows at the end: title and lines per part."""
+        if self.is_worker:
+            return []
+        if self.is_dry:
+            rows = dry.rows(self.selected, self.collection.studies.values(), self.options)
+            return [("agent-trials dry run", text.dry_run(rows))] if rows else []
+        shown = self.runs.summaries() if self.runs else []
+        if self.collection.deselected:
+            shown.append(("agent-trials", [text.deselected(self.collection.deselected)]))
+        return shown

@@ -1,0 +1,60 @@
+"""The dry run: what each study and phase comes to, and whether the named checkouts are right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_trials import money
+from agent_trials.session.selection import Selected
+from agent_trials.study import freeze, schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from agent_trials.session.options import Options
+    from agent_trials.study.manifest import Study
+
+
+def check_roots(studies: Sequence[Study], roots: Mapping[str, Path]) -> None:
+    """Read the named checkouts with local git alone.
+
+    Raises:
+        RunRefusedError: one is not what its study pins.
+    """
+    if roots:
+        from agent_trials import preflight  # noqa: PLC0415 - only with --root
+
+        preflight.check_roots(studies, roots)
+
+
+def rows(
+    selected: Sequence[Selected], studies: Iterable[Study], options: Options
+) -> list[dict[str, str]]:
+    """Return the facts to print, one row per study and phase; all phases where none is named."""
+    chosen = selected or tuple(
+        Selected(study, phase) for study in studies for phase in study.manifest.phases
+    )
+    return [_row(each, options) for each in chosen]
+
+
+def _row(selected: Selected, options: Options) -> dict[str, str]:
+    """Return one row of the dry run's matrix."""
+    manifest = selected.study.manifest
+    attempts = schedule.plan(manifest, selected.phase)
+    arms = [arm.id for arm in manifest.arms]
+    tasks = len({each.cell.task for each in attempts})
+    repetitions = max(each.cell.repetition for each in attempts)
+    frozen = freeze.state(selected.study)
+    price = manifest.budget.attempt_usd
+    total = "operator's choice" if isinstance(price, str) else money.text(price * len(attempts))
+    return {
+        "name": selected.name,
+        "attempts": str(len(attempts)),
+        "shape": f"{tasks} tasks x {len(arms)} arms x {repetitions} repetitions",
+        "arms": ", ".join(arms),
+        "reserved": total,
+        "cap": f"{options.cap} USD" if options.cap else "not set (STUDY_BUDGET_USD)",
+        "series": f"series {frozen.series_id}{'' if frozen.frozen else ' (not frozen)'}",
+        "checkouts": ", ".join(sorted(set(options.roots) & set(manifest.repositories))),
+    }

@@ -1,0 +1,188 @@
+"""Opens a run's ledger with everything that was fixed beforehand, and closes it with its totals."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import platform
+import secrets
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_trials import canonical, money
+from agent_trials.errors import Problem
+from agent_trials.ledger.journal import Journal
+from agent_trials.ledger.prior import lost
+from agent_trials.ledger.private import Artifact
+from agent_trials.session.run import StudyRun
+from agent_trials.study import freeze, ledgers, schedule
+from agent_trials.study.ledgers import LedgerRecord
+from agent_trials.study.lock import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from agent_trials.preflight import Prepared
+    from agent_trials.session.admission import RunPlan
+
+PACKAGES = ("pytest-agent-trials", "pytest", "anthropic", "mcp", "pydantic")
+
+
+def open_run(
+    plan: RunPlan,
+    prepared: Prepared,
+    project: Path,
+    base_url: str | None,
+    clock: Callable[[], datetime],
+) -> StudyRun:
+    """Create the ledger with ``run-opened`` and ``preflight-passed``, and return the run.
+
+    Raises:
+        LedgerError: the file cannot be created; nothing was written then.
+    """
+    path = plan.ledger or rehearsal_path(plan, project, clock())
+    journal = Journal.create(
+        path,
+        opening=opening_fields(plan, prepared),
+        private=private_fields(plan),
+        series_id=plan.frozen.series_id,
+        clock=clock,
+        priors=plan.priors,
+    )
+    if plan.mode == "paid":
+        ledgers.opened(plan.study.folder, _record(plan, journal.run_id, clock()))
+    journal.passed_preflight(dict(prepared.facts))
+    return StudyRun(plan, prepared, journal, base_url)
+
+
+def _record(plan: RunPlan, run_id: str, now: datetime) -> LedgerRecord:
+    return LedgerRecord(
+        run_id=run_id,
+        series_id=plan.frozen.series_id,
+        phase=plan.phase,
+        scored=plan.study.manifest.phases[plan.phase].scored,
+        cap_usd=plan.cap_usd,
+        opened_at=time_text(now),
+    )
+
+
+def close_run(run: StudyRun, clock: Callable[[], datetime]) -> None:
+    """Stop what did not run to its end, close the ledger, and say so beside the lock."""
+    if run.closed:
+        return
+    run.closed = True
+    if run.remaining() and not run.journal.stopped:
+        run.journal.stop("session-ended")
+    totals = run.journal.close()
+    if run.plan.mode == "paid":
+        ledgers.closed(
+            run.plan.study.folder,
+            run.journal.run_id,
+            head=run.journal.head,
+            attempts=run.reserved(),
+            spent_usd=money.total(totals.spent, totals.reserved),
+            at=time_text(clock()),
+        )
+
+
+def rehearsal_path(plan: RunPlan, project: Path, now: datetime) -> Path:
+    """Return a new path for a rehearsal's ledger in a folder that git ignores."""
+    folder = project / ".agent-trials"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+    stamp = now.strftime("%Y%m%dT%H%M%SZ")
+    study = plan.study.manifest.id
+    return folder / f"{study}-{plan.phase}-{stamp}-{secrets.token_hex(4)}.jsonl"
+
+
+def opening_fields(plan: RunPlan, prepared: Prepared) -> dict[str, Any]:
+    """Return what ``run-opened`` says in public: all that was fixed before the first attempt."""
+    manifest, frozen = plan.study.manifest, plan.frozen
+    block: Any = plan.settings
+    return {
+        "schema": 1,
+        "mode": plan.mode,
+        "study": manifest.id,
+        "phase": plan.phase,
+        "scored": manifest.phases[plan.phase].scored,
+        "seriesId": frozen.series_id,
+        "frozen": frozen.frozen,
+        "amendment": frozen.amendment,
+        "folderDigest": frozen.folder_digest,
+        "scheduleDigest": schedule.digest(plan.attempts),
+        "attempts": len(plan.attempts),
+        "runnerDigest": runner_digest(plan.study.folder),
+        "engineDigests": dict(prepared.parameters),
+        "pins": {name: each.pin for name, each in manifest.repositories.items()},
+        "corpora": {name: each.digest for name, each in prepared.corpora.items()},
+        "model": manifest.agent.model,
+        "immutableModel": manifest.agent.immutable_model,
+        "transport": plan.transport,
+        "transportSettings": plain(dataclasses.asdict(block)),
+        "cliVersion": prepared.executable_version,
+        "attemptUsd": money.text(plan.attempt_usd),
+        "capUsd": money.text(plan.cap_usd),
+        "resume": manifest.schedule.resume,
+        "infraReruns": manifest.schedule.infra_reruns,
+        "concurrency": manifest.schedule.concurrency,
+        "stopOn": plain(block.stop_on),
+        "environment": environment_facts(),
+        "priorLedgers": [lost(run_id, cap) for run_id, cap in plan.lost.items()],
+    }
+
+
+def private_fields(plan: RunPlan) -> dict[str, Any]:
+    """Return what ``run-opened`` commits to: frozen folder, planned cells, answer key."""
+    folder = plan.study.folder
+    study = freeze.archive(folder) | {"cells": [each.cell.to_json() for each in plan.attempts]}
+    return {
+        "study": Artifact(canonical.dumps(study)),
+        "key": Artifact(canonical.dumps(freeze.key_archive(folder))),
+        "parameters": dict(plan.options.parameters),
+    }
+
+
+def runner_digest(study: Path) -> str:
+    """Return the digest of all code that decides and runs: the package's and the study's."""
+    package = Path(__file__).resolve().parents[1]
+    files = {
+        f"{name}/{path.relative_to(folder).as_posix()}": canonical.digest(path.read_bytes())
+        for name, folder in (("agent_trials", package), ("study", study))
+        for path in sorted(folder.rglob("*.py"))
+    }
+    return canonical.digest_of(files)
+
+
+def environment_facts() -> dict[str, Any]:
+    """Return what of this machine may matter to a reader: versions, no names and no paths."""
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
+    }
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - any value of a settings block
+    """Return a settings value as JSON has it, money as text."""
+    if isinstance(value, Decimal):
+        return money.text(value)
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def collection_differs(run: StudyRun, found: int, planned: int) -> Problem:
+    """Return what to say when pytest collected something else than was admitted."""
+    return Problem(
+        run.plan.name,
+        f"pytest collected {found} of its {planned} attempts, or in another order",
+        "run the study's folder without options or plugins that drop or replace items; the ledger"
+        " was opened and holds no attempt",
+    )

@@ -1,0 +1,173 @@
+"""Command line and environment of a session, read once into a frozen value.
+
+Standard library only: this module is imported by every pytest run of everyone who installed us.
+A flag wins over its variable. Nothing is judged here; ``admission`` judges all of it at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pytest
+
+STANDARD_PHASES = ("smoke", "pilot", "full")
+MODEL = "STUDY_MODEL"
+CAP = "STUDY_BUDGET_USD"
+INPUT_RATE = "STUDY_INPUT_USD_PER_MILLION"
+OUTPUT_RATE = "STUDY_OUTPUT_USD_PER_MILLION"
+KEY = "ANTHROPIC_API_KEY"
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare every option; each dest begins with ``trials_``."""
+    group = parser.getgroup("agent-trials", "paired trials of coding agents (agent-trials)")
+    add = group.addoption
+    add(
+        "--approve-budget",
+        action="store_true",
+        dest="trials_approve_budget",
+        help="Paid run of exactly one phase of one study. Without it the run is a rehearsal against"
+        " a scripted local model, at no cost.",
+    )
+    add(
+        "--transport",
+        dest="trials_transport",
+        metavar="NAME",
+        help="The way to the model: one of the study's [transports.*] (http, cli).",
+    )
+    add(
+        "--root",
+        action="append",
+        default=[],
+        dest="trials_roots",
+        metavar="NAME=CHECKOUT",
+        help="A clean checkout of one of the study's repositories at its pin; repeatable.",
+    )
+    add(
+        "--ledger",
+        dest="trials_ledger",
+        metavar="FILE",
+        help="The ledger: a path that does not exist yet for attempts; outside every checkout and"
+        " outside the project.",
+    )
+    add(
+        "--prior-ledger",
+        action="append",
+        default=[],
+        dest="trials_prior_ledgers",
+        metavar="FILE",
+        help="A finished ledger of the same series; its spend counts against the cap. Repeatable.",
+    )
+    add(
+        "--claude-bin",
+        dest="trials_claude_bin",
+        metavar="PATH",
+        help="The Claude Code executable for --transport cli (default: claude on PATH).",
+    )
+    add(
+        "--cli-version",
+        dest="trials_cli_version",
+        metavar="V",
+        help="Restates the study's pinned CLI version, or gives it where the study says"
+        ' "operator".',
+    )
+    for flag, dest, what in (
+        ("--attempt-budget-usd", "trials_attempt_usd", "what one attempt may cost, USD"),
+        ("--input-usd-per-million", "trials_input_rate", "upper input price, USD per million"),
+        ("--output-usd-per-million", "trials_output_rate", "upper output price, USD per million"),
+    ):
+        add(flag, dest=dest, metavar="X", help=f"Restates {what}, or gives it for the operator.")
+    add(
+        "--param",
+        action="append",
+        default=[],
+        dest="trials_parameters",
+        metavar="KEY=VALUE",
+        help="A value of the study's [parameters]; recorded, never printed. Repeatable.",
+    )
+
+
+def names_ours(option: Any) -> bool:  # noqa: ANN401 - argparse namespace
+    """Return whether any option of ours was given, so that studies must be looked for."""
+    return any(value for name, value in vars(option).items() if name.startswith("trials_"))
+
+
+def marker_line(phase: str) -> str:
+    """Return the declaration of a phase's marker."""
+    return f"{phase}: attempts of the phase {phase!r} of a study (agent-trials)"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the operator asked for, as written.
+
+    ``roots`` and ``parameters`` keep malformed entries under ``malformed``. ``environ`` is a copy
+    of the operator's environment; only named variables of it are ever looked at.
+    """
+
+    approve_budget: bool
+    transport: str | None
+    roots: Mapping[str, Path]
+    ledger: Path | None
+    prior_ledgers: tuple[Path, ...]
+    claude_bin: str | None
+    cli_version: str | None
+    attempt_usd: str | None
+    input_rate: str | None
+    output_rate: str | None
+    parameters: Mapping[str, str]
+    malformed: tuple[str, ...]
+    environ: Mapping[str, str] = field(repr=False)
+
+    @property
+    def model(self) -> str | None:
+        """Return STUDY_MODEL, None where unset or empty."""
+        return self.environ.get(MODEL) or None
+
+    @property
+    def cap(self) -> str | None:
+        """Return STUDY_BUDGET_USD as written, None where unset."""
+        return self.environ.get(CAP)
+
+
+def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
+    """Return the session's options; paths are taken relative to the folder of invocation."""
+    option: Any = config.option
+    base = config.invocation_params.dir
+    roots, bad_roots = _pairs("--root", option.trials_roots)
+    parameters, bad_parameters = _pairs("--param", option.trials_parameters)
+    return Options(
+        approve_budget=option.trials_approve_budget,
+        transport=option.trials_transport,
+        roots={name: base / path for name, path in roots.items()},
+        ledger=base / option.trials_ledger if option.trials_ledger else None,
+        prior_ledgers=tuple(base / path for path in option.trials_prior_ledgers),
+        claude_bin=option.trials_claude_bin,
+        cli_version=option.trials_cli_version,
+        attempt_usd=option.trials_attempt_usd,
+        input_rate=option.trials_input_rate or environ.get(INPUT_RATE),
+        output_rate=option.trials_output_rate or environ.get(OUTPUT_RATE),
+        parameters=parameters,
+        malformed=(*bad_roots, *bad_parameters),
+        environ=dict(environ),
+    )
+
+
+def _pairs(flag: str, written: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Return ``KEY=VALUE`` entries as a mapping, and a sentence for each that is none."""
+    pairs: dict[str, str] = {}
+    malformed = []
+    for entry in written:
+        name, equals, value = entry.partition("=")
+        if not (name and equals and value):
+            malformed.append(f"{flag} {name or entry!r} is not NAME=VALUE")
+        elif name in pairs:
+            malformed.append(f"{flag} {name} is given twice")
+        else:
+            pairs[name] = value
+    return pairs, malformed

@@ -1,0 +1,51 @@
+"""What of pytest's own options matters to a run: processes, selection, the way of timing out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent_trials.errors import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+
+SELECTING = (
+    ("-k", "keyword"),
+    ("--lf", "lf"),
+    ("--ff", "failedfirst"),
+    ("--nf", "newfirst"),
+    ("--sw", "stepwise"),
+    ("--deselect", "deselect"),
+)
+
+
+def requested_processes(config: pytest.Config) -> int:
+    """Return the number of worker processes that ``-n`` asked for; 0 without pytest-xdist."""
+    return len(getattr(config.option, "tx", None) or ())
+
+
+def paid_problems(config: pytest.Config) -> Iterator[Problem]:
+    """Yield what would make a paid run less than all of its phase, or end it unsettled."""
+    why = "a paid run is all of a phase, in schedule order"
+    for flag, dest in SELECTING:
+        if getattr(config.option, dest, None):
+            yield Problem(flag, why, f"leave {flag} out")
+    for argument in config.args:
+        if "::" in argument:
+            yield Problem(argument, why, "name the study's folder instead of single items")
+    if timeout_method(config) == "thread":
+        yield Problem(
+            "timeout_method = thread",
+            "it ends the whole process without settling what is in flight",
+            "use --timeout-method signal",
+        )
+
+
+def timeout_method(config: pytest.Config) -> str | None:
+    """Return how pytest-timeout was told to end a test; None without it."""
+    if not config.pluginmanager.hasplugin("timeout"):
+        return None
+    chosen: Any = getattr(config.option, "timeout_method", None)
+    return chosen or config.getini("timeout_method") or None

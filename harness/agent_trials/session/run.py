@@ -1,0 +1,194 @@
+"""One phase of one study on its way through a session: reserve, run, settle, stop, close.
+
+The controller opens the run; a worker process joins it through plain data. Both reserve and settle
+through the locked ledger, so that it does not matter who runs which pair.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_trials import attempt, money
+from agent_trials.attempt import AttemptInterrupted, run_attempt
+from agent_trials.ledger.journal import Journal
+from agent_trials.records import AttemptRequest, Secret, Status
+from agent_trials.session.options import KEY
+from agent_trials.session.signals import held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from decimal import Decimal
+    from pathlib import Path
+
+    from agent_trials.preflight import Prepared
+    from agent_trials.records import AttemptResult, McpServer, PlannedAttempt, SealedCorpus
+    from agent_trials.session.admission import RunPlan
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What one attempt came to, for the line that the terminal shows. Money in USD."""
+
+    item: str
+    status: str
+    problems: tuple[str, ...]
+    spent: str
+    reserved: str
+    cap: str
+    elapsed_ms: int
+    rehearsal: bool
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What a worker needs to take part: no secret, and nothing of the operator's environment."""
+
+    plan: RunPlan
+    prepared: Prepared
+    ledger: Path
+    run: int
+    base_url: str | None
+
+
+class StudyRun:
+    """The attempts of one phase, in this process.
+
+    Args:
+        plan: what was admitted.
+        prepared: what the preflight found.
+        journal: the open ledger.
+        base_url: the rehearsal's scripted API; None for the provider's own.
+    """
+
+    def __init__(
+        self, plan: RunPlan, prepared: Prepared, journal: Journal, base_url: str | None
+    ) -> None:
+        self.plan = plan
+        self.prepared = prepared
+        self.journal = journal
+        self.base_url = base_url
+        self.closed = False
+        self.tasks = {task.id: task for task in plan.study.manifest.tasks}
+        self.planned = {each.cell: each for each in plan.attempts}
+        self.pairs: dict[int, list[PlannedAttempt]] = {}
+        for each in plan.attempts:
+            self.pairs.setdefault(each.pair, []).append(each)
+
+    @property
+    def reservation(self) -> Decimal:
+        """Return what one attempt reserves, USD, rounded down to 6 places."""
+        return money.limit(self.plan.attempt_usd)
+
+    def hand_over(self) -> Handed:
+        """Return what a worker process needs to join."""
+        options = dataclasses.replace(self.plan.options, environ={})
+        plan = dataclasses.replace(self.plan, options=options, secrets={})
+        return Handed(plan, self.prepared, self.journal.path, self.journal.run, self.base_url)
+
+    @classmethod
+    def join(
+        cls, handed: Handed, environ: Mapping[str, str], clock: Callable[[], datetime]
+    ) -> StudyRun:
+        """Return the run as a worker process takes part in it."""
+        plan = handed.plan
+        key = environ.get(KEY, "")
+        if plan.mode == "paid" and plan.transport == "http":
+            plan = dataclasses.replace(plan, secrets={KEY: Secret(key)})
+        journal = Journal.join(handed.ledger, run=handed.run, clock=clock)
+        return cls(plan, handed.prepared, journal, handed.base_url)
+
+    def corpus(self, planned: PlannedAttempt) -> SealedCorpus:
+        """Return the sealed corpus of the attempt's task."""
+        return self.prepared.corpora[self.tasks[planned.cell.task].repository]
+
+    def servers(self, planned: PlannedAttempt) -> tuple[McpServer, ...]:
+        """Return the MCP servers that the attempt's arm has for its task's repository."""
+        return self.prepared.servers[planned.cell.arm, self.tasks[planned.cell.task].repository]
+
+    def reserve(self, planned: PlannedAttempt) -> None:
+        """Reserve the attempt's money, admitting its pair first.
+
+        Raises:
+            AdmissionError: it does not fit, was reserved before, or the run is stopped.
+        """
+        self.journal.admit_and_reserve(planned, self.pairs[planned.pair], self.reservation)
+
+    def request(
+        self, planned: PlannedAttempt, corpus: SealedCorpus, servers: tuple[McpServer, ...]
+    ) -> AttemptRequest:
+        """Return all that the attempt may know."""
+        plan, manifest = self.plan, self.plan.study.manifest
+        return AttemptRequest(
+            transport=plan.transport,
+            transport_settings=plan.settings,
+            model=manifest.agent.model,
+            prompt=manifest.prompt(self.tasks[planned.cell.task]),
+            limit_usd=self.reservation,
+            corpus=corpus,
+            mcp_servers=servers,
+            denied_mcp_tools=self.prepared.denied[planned.cell.arm],
+            executable=self.prepared.executable,
+            executable_version=self.prepared.executable_version,
+            base_url=self.base_url,
+            rehearsal=plan.mode != "paid",
+            secrets=plan.secrets,
+        )
+
+    def perform(self, planned: PlannedAttempt, request: AttemptRequest) -> Settled:
+        """Run a reserved attempt, settle it, and stop the run where the study says so.
+
+        An interruption (Ctrl-C, SIGTERM, an outer time-out) is settled before it goes on.
+        """
+        started = time.monotonic()
+        try:
+            result = run_attempt(request)
+        except AttemptInterrupted as interruption:
+            self._settle(planned, interruption.result, started)
+            raise interruption.cause from None
+        return self._settle(planned, result, started)
+
+    def _settle(self, planned: PlannedAttempt, result: AttemptResult, started: float) -> Settled:
+        status = result.observation.status
+        with held():
+            totals = self.journal.settle(planned, result)
+            if self.stops(result):
+                self.journal.stop(status.value, planned.cell)
+        return Settled(
+            planned.cell.item,
+            status.value,
+            result.observation.problems,
+            money.text(totals.spent),
+            money.text(totals.reserved),
+            money.text(totals.cap),
+            round((time.monotonic() - started) * 1000),
+            self.plan.mode != "paid",
+        )
+
+    def abandon(self, planned: PlannedAttempt) -> None:
+        """Settle a reserved attempt that never ran, as interrupted."""
+        result = attempt.unfinished(self.reservation, self.plan.transport, "never-run")
+        self._settle(planned, result, time.monotonic())
+
+    def reserved(self) -> int:
+        """Return how many attempts were reserved in this run, by whichever process."""
+        return self.journal.totals().attempts
+
+    def remaining(self) -> bool:
+        """Return whether some planned attempt was neither reserved nor refused."""
+        return self.reserved() < len(self.planned)
+
+    def stops(self, result: AttemptResult) -> bool:
+        """Return whether the study's rule ends the run after this attempt."""
+        observation, rule = result.observation, self.plan.settings.stop_on
+        if observation.status is Status.INTERRUPTED:
+            return True
+        if rule == "not-completed":
+            return observation.status is not Status.COMPLETED
+        if rule == "infrastructure":
+            before_tools = observation.status is Status.FAILED and not observation.tool_calls
+            return before_tools or observation.status is Status.INVALID_SETUP
+        return observation.status.value in rule

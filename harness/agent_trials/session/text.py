@@ -1,0 +1,162 @@
+"""What the terminal shows of a run: header, a line per attempt, a summary. Pure text.
+
+Never an answer, a key or a prompt. A rehearsal says so in every part.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from agent_trials import money
+from agent_trials.study import schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from agent_trials.results.summary import Summary
+    from agent_trials.session.admission import RunPlan
+    from agent_trials.session.run import Settled
+
+TOKENS = (
+    ("input", "inputTokens"),
+    ("cache read", "cacheReadInputTokens"),
+    ("cache write", "cacheCreationInputTokens"),
+    ("output", "outputTokens"),
+)
+REHEARSAL = "REHEARSAL (scripted local model, no cost)"
+
+
+def heading(plan: RunPlan, head: str) -> list[str]:
+    """Return the header lines of a run that may start."""
+    mode = "PAID RUN" if plan.mode == "paid" else REHEARSAL
+    frozen = plan.frozen
+    state = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
+    series = f"{frozen.series_id} ({state if frozen.frozen else 'not frozen'})"
+    total = money.text(plan.attempt_usd * len(plan.attempts))
+    cap = money.text(plan.cap_usd)
+    return [
+        f"agent-trials: {mode}: {plan.name}, {len(plan.attempts)} attempts over {plan.transport}",
+        f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
+        f"agent-trials: head {head}",
+    ]
+
+
+def attempt_line(settled: Settled) -> str:
+    """Return the line of one attempt: how it ended, the money, the time."""
+    problems = f" ({', '.join(settled.problems)})" if settled.problems else ""
+    rehearsal = " REHEARSAL" if settled.rehearsal else ""
+    return (
+        f"{settled.item}  {settled.status}{problems}  spent {settled.spent}, reserved"
+        f" {settled.reserved}, cap {settled.cap} USD  {settled.elapsed_ms / 1000:.1f} s{rehearsal}"
+    )
+
+
+def summary(plan: RunPlan, found: Summary, path: Path) -> tuple[str, list[str]]:
+    """Return title and lines of what a run came to; the ledger's path is the last line."""
+    mode = "PAID RUN" if plan.mode == "paid" else REHEARSAL
+    totals = found.totals
+    lines = [f"{plan.name}: {_counts(found)}"]
+    lines += [f"  {arm}: {_tally(rows)}" for arm, rows in _by_arm(found).items()]
+    lines.append(f"tokens: {_tokens(found)}")
+    lines.append(
+        f"spent {money.text(totals.spent)}, reserved {money.text(totals.reserved)}, prior"
+        f" {money.text(totals.prior)}, cap {money.text(totals.cap)} USD"
+    )
+    if totals.cap_exceeded:
+        lines.append("cumulativeCapExceeded: spend has passed the cap")
+    lines += _stops(found)
+    lines += _extrapolation(plan, found)
+    lines += [f"head {found.head}", str(path)]
+    return f"agent-trials: {mode}: {plan.name}", lines
+
+
+def _counts(found: Summary) -> str:
+    parts = {
+        **found.statuses,
+        "unsettled": len(found.unsettled),
+        "refused": len(found.refused),
+        "blocked": len(found.blocked or ()),
+    }
+    return ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing begun"
+
+
+def _by_arm(found: Summary) -> dict[str, list[str]]:
+    arms: dict[str, list[str]] = {}
+    for each in found.settled:
+        arms.setdefault(each.cell.arm, []).append(each.line.fields["observation"]["status"])
+    return arms
+
+
+def _tally(statuses: Sequence[str]) -> str:
+    counts = {status: statuses.count(status) for status in dict.fromkeys(statuses)}
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
+
+
+def _tokens(found: Summary) -> str:
+    """Return sums over the attempts that state them; what no attempt stated is missing."""
+    shown = []
+    for name, field in TOKENS:
+        stated = [each.line.fields["observation"].get(field) for each in found.settled]
+        known = [count for count in stated if count is not None]
+        missing = len(stated) - len(known)
+        note = f" ({missing} missing)" if missing else ""
+        shown.append(f"{name} {sum(known) if known else 'missing'}{note if known else ''}")
+    return ", ".join(shown)
+
+
+def _stops(found: Summary) -> list[str]:
+    return [
+        f"stopped: {run.stop.reason}{f' at {run.stop.cell.item}' if run.stop.cell else ''}"
+        for run in found.runs
+        if run.stop
+    ]
+
+
+def _extrapolation(plan: RunPlan, found: Summary) -> list[str]:
+    """Return what the other phases would cost at this one's average; only of a whole phase."""
+    if found.statuses.get("completed", 0) != len(plan.attempts):
+        return []
+    lines = []
+    for phase, settings in plan.study.manifest.phases.items():
+        if settings.requires != plan.phase:
+            continue
+        count = len(schedule.plan(plan.study.manifest, phase))
+        ratio = Decimal(count) / len(plan.attempts)
+        total = money.text(money.charge(found.totals.spent * ratio))
+        lines.append(
+            f"extrapolation: {phase} has {count} attempts, this times {ratio.normalize():f} is"
+            f" {total} USD; no bound: other tasks may cost more"
+        )
+    return lines
+
+
+def dry_run(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the dry run's summary: one block per study and phase."""
+    lines = []
+    for row in rows:
+        lines.append(
+            f"{row['name']}: {row['attempts']} attempts ({row['shape']}), arms {row['arms']}"
+        )
+        lines.append(f"  reserves at most {row['reserved']} USD; cap {row['cap']}; {row['series']}")
+        if row.get("checkouts"):
+            lines.append(f"  repositoriesChecked: {row['checkouts']}")
+        lines += ["  networkCalls: 0", "  claudeProcesses: 0"]
+    return lines
+
+
+def failure(settled: Settled) -> str:
+    """Return the one sentence of an attempt that did not complete."""
+    why = f" ({', '.join(settled.problems)})" if settled.problems else ""
+    return (
+        f"{settled.item}: {settled.status}{why}; the details are private, beside the ledger"
+        " (agent-trials show LEDGER)"
+    )
+
+
+def deselected(count: int) -> str:
+    """Return the line that says why attempts did not run."""
+    return (
+        f"{count} attempts of studies deselected: -m names no phase (-m pilot rehearses at no cost)"
+    )
