@@ -3,6 +3,7 @@
     TrialsError
     ├── ProblemsError            all that is wrong with something, found at once
     │   ├── StudyError           a study's files
+    │   │   └── FreezeRefusedError   a freeze or an amendment that was not made
     │   └── RunRefusedError      a run that may not start (pytest exits with 4)
     ├── MoneyError               an amount that is none
     ├── LedgerError              a ledger that cannot be created, read or appended to
@@ -68,6 +69,12 @@ class StudyError(ProblemsError):
     """The files of one or more studies cannot be used as they are."""
 
     heading = "agent-trials: the study cannot be used:"
+
+
+class FreezeRefusedError(StudyError):
+    """A freeze or an amendment that was not made; nothing was written."""
+
+    heading = "agent-trials: refused, nothing was written:"
 
 
 class RunRefusedError(ProblemsError):

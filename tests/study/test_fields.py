@@ -66,6 +66,7 @@ def test_the_lock_holds_digests_of_the_key_and_never_its_text() -> None:
         ("agent.model", "model"),
         ("transports.cli.prices.0.input", "price"),
         ("transports.http.input_usd_per_million", "price"),
+        ("transports.cli.web_search_usd", "price"),
         ("transports.cli.tools", "tool"),
         ("transports.cli.version", "tool"),
         ("transports.cli.timeout_seconds", None),

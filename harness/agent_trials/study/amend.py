@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent_trials.errors import Problem, StudyError
+from agent_trials.errors import FreezeRefusedError, Problem
 from agent_trials.study import disk, ledgers, lock
 from agent_trials.study.amendment_text import added, joined, rendered, write
 from agent_trials.study.fields import touched
@@ -107,7 +107,7 @@ def amend(
         lost_ledgers: run ids of paid runs whose ledgers are lost; they count their whole caps.
 
     Raises:
-        StudyError: a rule of this module is broken; nothing was written.
+        FreezeRefusedError: a rule of this module is broken; nothing was written.
     """
     folder = study.folder
     with disk.locked(folder):
@@ -125,7 +125,7 @@ def amend(
         )
         problems = [*present.unfreezable(), *_problems(case)]
         if problems:
-            raise StudyError(problems)
+            raise FreezeRefusedError(problems)
         entry = _entry(case, time_text(now))
         text = joined(
             present.folder.amendments,
@@ -152,9 +152,9 @@ def _read_lock(folder: Path) -> tuple[tuple[Entry, ...], LockState]:
             return entries, lock.fold(entries)
     except LockBrokenError as error:
         problem = Problem(f"{folder}/{LOCK}", str(error), "restore it, for example with git")
-        raise StudyError([problem]) from error
+        raise FreezeRefusedError([problem]) from error
     remedy = f"freeze it first: agent-trials freeze {folder}"
-    raise StudyError([Problem(str(folder), "the study is not frozen", remedy)])
+    raise FreezeRefusedError([Problem(str(folder), "the study is not frozen", remedy)])
 
 
 def _problems(case: _Case) -> Iterable[Problem]:

@@ -29,6 +29,7 @@ TOUCHES: tuple[tuple[str, str | None], ...] = (
     ("agent.*", "model"),
     ("transports.*.prices.**", "price"),
     ("transports.*.*_usd_per_million", "price"),
+    ("transports.*.*_usd", "price"),
     ("transports.*.tier_rule", "price"),
     ("transports.*.*timeout_seconds", FREE),
     ("transports.*.stdout_bytes", FREE),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_trials.errors import Problem, StudyError
+from agent_trials.errors import FreezeRefusedError, Problem
 from agent_trials.study import disk, ledgers, lock
 from agent_trials.study.amend import Amended, amend
 from agent_trials.study.archive import archive, key_archive
@@ -35,7 +35,7 @@ def freeze(study: Study, *, now: datetime) -> Frozen:
     """Write the lock of a study that has none.
 
     Raises:
-        StudyError: the study is frozen already, has no protocol, or holds what cannot count.
+        FreezeRefusedError: it is frozen already, has no protocol, or holds what cannot count.
     """
     with disk.locked(study.folder):
         present = read_present(study.folder)
@@ -48,7 +48,7 @@ def freeze(study: Study, *, now: datetime) -> Frozen:
             remedy = "restore it, for example with git"
             problems.append(Problem(f"{study.folder}/{LOCK}", what, remedy))
         if problems:
-            raise StudyError(problems)
+            raise FreezeRefusedError(problems)
         entry = Entry(
             number=0,
             at=time_text(now),

@@ -1,0 +1,94 @@
+"""agent-trials check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_trials import money
+from agent_trials.commands import examples
+from agent_trials.commands.examine import Examined, examine
+from agent_trials.errors import StudyError
+from agent_trials.study import manifest
+from agent_trials.study.design import designs
+from agent_trials.study.frozen import state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_trials.study.design import Design
+    from agent_trials.study.manifest import Study
+    from agent_trials.study.settings import BudgetSettings
+
+
+@click.command(
+    short_help="Say everything that is wrong or doubtful in a study.",
+    epilog=examples("agent-trials check evals/doc_bridge", "agent-trials check evals/*"),
+)
+@click.argument(
+    "studies",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+)
+@click.pass_context
+def command(ctx: click.Context, studies: tuple[Path, ...]) -> None:
+    """Say everything that is wrong or doubtful in STUDIES (their folders), at once.
+
+    Problems are what no run may begin with: files that do not fit, an answer key that stands in a
+    prompt or a corpus, a pin that is another commit, a protocol that is missing. Doubts are what a
+    reader of the results would object to: arms that do not come first equally often, tasks that
+    run in one arm only, too few tasks for a p-value. With a problem the exit code is 1.
+    """
+    try:
+        loaded = manifest.load_all(studies)
+    except StudyError as error:
+        click.echo(str(error))
+        ctx.exit(1)
+    wrong = False
+    for study in loaded:
+        examined = examine(study)
+        wrong = wrong or bool(examined.problems)
+        for line in _report(study, examined):
+            click.echo(line)
+    ctx.exit(1 if wrong else 0)
+
+
+def _report(study: Study, examined: Examined) -> Iterator[str]:
+    frozen = state(study)
+    yield f"{study.folder}: {study.manifest.title}"
+    for design in designs(study.manifest):
+        yield f"  {design.phase}: {_phase(design, study.manifest.budget)}"
+    lock = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
+    yield f"  series {frozen.series_id} ({lock if frozen.frozen else 'not frozen'})"
+    for name in frozen.changed:
+        yield f"  changed since then: {name} (a paid run needs agent-trials amend)"
+    for note in examined.notes:
+        yield f"  {note}"
+    for word, found in (("problem", examined.problems), ("doubt", examined.doubts)):
+        for each in found:
+            yield f"  {word}: {each}"
+    yield f"  {_count(len(examined.problems), 'problem')}, {_count(len(examined.doubts), 'doubt')}"
+
+
+def _phase(design: Design, budget: BudgetSettings) -> str:
+    parts = [
+        _count(design.attempts, "attempt"),
+        f"{_count(design.pairs, 'pair')} of {design.arms} arms",
+        _count(design.tasks, "task"),
+    ]
+    if isinstance(budget.attempt_usd, str):  # left to the operator
+        parts.append(f"reserves {design.attempts} times --attempt-budget-usd")
+    else:
+        parts.append(f"reserves {money.text(budget.attempt_usd * design.attempts)} USD in all")
+    if design.scored:
+        parts.append(f"smallest two-sided sign-flip p {float(design.smallest_p):.4g}")
+    else:
+        parts.append("not scored")
+    return ", ".join(parts)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,158 @@
+"""What a study's design can and cannot tell, read from its schedule alone.
+
+Each function is one rule and yields a doubt per phase or endpoint; a doubt stops nothing:
+    every task runs in every arm, every pair is whole            -> whole_pairs
+    each arm comes first in as many pairs as any other           -> balanced
+    the order of the arms goes with no category of tasks         -> unconfounded
+    what is registered can be measured on some transport         -> measurable
+    p-values can become small with so many tasks                 -> significance
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from agent_trials.errors import Problem
+from agent_trials.study import schedule
+from agent_trials.study.endpoints import UNCACHED
+from agent_trials.study.manifest import phase_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_trials.records import PlannedAttempt
+    from agent_trials.study.settings import Manifest
+
+SIGNIFICANT = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A phase in numbers; ``smallest_p`` is that of a two-sided sign-flip test over its tasks."""
+
+    phase: str
+    scored: bool
+    tasks: int
+    arms: int
+    pairs: int
+    attempts: int
+    smallest_p: Fraction
+
+
+def designs(manifest: Manifest) -> tuple[Design, ...]:
+    """Return the phases of a study in numbers, in the manifest's order."""
+    return tuple(_design(manifest, phase) for phase in manifest.phases)
+
+
+def doubts(manifest: Manifest) -> list[Problem]:
+    """Return everything about the design that a reader of its results would object to."""
+    found = [*_measurable(manifest), *_scored(manifest)]
+    for phase in manifest.phases:
+        place = f"phases.{phase}"
+        attempts = schedule.plan(manifest, phase)
+        found += whole_pairs(place, attempts, [arm.id for arm in manifest.arms])
+        found += balanced(place, attempts, [arm.id for arm in manifest.arms])
+        found += _unconfounded(place, attempts, manifest)
+        found += _significance(place, manifest, phase)
+    return found
+
+
+def smallest_p(tasks: int) -> Fraction:
+    """Return the smallest p of a two-sided sign-flip test over so many tasks: 2 / 2^tasks."""
+    return min(Fraction(1), Fraction(2, 2**tasks))
+
+
+def whole_pairs(
+    place: str, attempts: Sequence[PlannedAttempt], arms: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield the tasks that no pair compares in all arms: what they show goes with the arm."""
+    for task in dict.fromkeys(planned.cell.task for planned in attempts):
+        ran = {planned.cell.arm for planned in attempts if planned.cell.task == task}
+        if len(ran) == 1:
+            what = (
+                f"the task {task} runs in the arm {min(ran)} alone, so task and arm are confounded"
+            )
+            yield Problem(place, what, "run it in every arm")
+        elif ran != set(arms):
+            what = f"the task {task} does not run in {', '.join(sorted(set(arms) - ran))}"
+            yield Problem(place, what, "run it in every arm")
+    for pair in schedule.pairs(attempts):
+        if len(pair) < len(arms):
+            what = (
+                f"pair {pair[0].pair} has {len(pair)} of {len(arms)} arms, so no endpoint is paired"
+            )
+            yield Problem(place, what, "plan every arm of a pair")
+
+
+def balanced(
+    place: str, attempts: Sequence[PlannedAttempt], arms: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield a doubt if one arm comes first in more pairs than another, but for one pair."""
+    first = Counter(dict.fromkeys(arms, 0))
+    first.update(pair[0].cell.arm for pair in schedule.pairs(attempts))
+    if max(first.values()) - min(first.values()) > 1:
+        counts = ", ".join(f"{arm} in {number}" for arm, number in first.items())
+        what = f"the arms do not come first equally often ({counts} pairs), so time favours one"
+        remedy = 'use arm_order "rotate" or "random"' if len(arms) > 2 else 'use "alternate"'  # noqa: PLR2004 - a pair
+        yield Problem(place, what, remedy)
+
+
+def _unconfounded(
+    place: str, attempts: Sequence[PlannedAttempt], manifest: Manifest
+) -> Iterator[Problem]:
+    category = {task.id: task.category for task in manifest.tasks}
+    first: dict[str, list[str]] = {}
+    for pair in schedule.pairs(attempts):
+        first.setdefault(category[pair[0].cell.task], []).append(pair[0].cell.arm)
+    if len({arm for arms in first.values() for arm in arms}) == 1:
+        return  # what holds for every category alike is what ``balanced`` says
+    for name, arms in first.items():
+        if len(arms) > 1 and len(set(arms)) == 1:
+            what = f"every pair of the category {name} begins with {arms[0]}"
+            remedy = "order the tasks otherwise, or repeat them an even number of times"
+            yield Problem(place, what, remedy)
+
+
+def _measurable(manifest: Manifest) -> Iterator[Problem]:
+    if manifest.transports.cli is not None:
+        return
+    endpoints = manifest.endpoints
+    for key, names in (("primary", endpoints.primary), ("secondary", endpoints.secondary)):
+        for name in names:
+            if name in UNCACHED:
+                what = f"{name} is registered, and over http nothing is cached: no pair can differ"
+                yield Problem(f"endpoints.{key}", what, "leave it out, or add [transports.cli]")
+
+
+def _scored(manifest: Manifest) -> Iterator[Problem]:
+    if not any(phase.scored for phase in manifest.phases.values()):
+        yield Problem("phases", "no phase is scored, so no verdict follows", "score one of them")
+
+
+def _significance(place: str, manifest: Manifest, phase: str) -> Iterator[Problem]:
+    tasks = len(phase_tasks(manifest, phase))
+    if not manifest.phases[phase].scored or not manifest.endpoints.p_values:
+        return
+    if smallest_p(tasks) > SIGNIFICANT:
+        what = (
+            f"with {tasks} tasks no p-value can be below {float(smallest_p(tasks)):.4g}, however"
+            " clear the difference"
+        )
+        yield Problem(place, what, "add tasks, or set endpoints.p_values = false")
+
+
+def _design(manifest: Manifest, phase: str) -> Design:
+    attempts = schedule.plan(manifest, phase)
+    tasks = len(phase_tasks(manifest, phase))
+    return Design(
+        phase,
+        manifest.phases[phase].scored,
+        tasks,
+        len(manifest.arms),
+        len(schedule.pairs(attempts)),
+        len(attempts),
+        smallest_p(tasks),
+    )
