@@ -56,7 +56,7 @@ def decide(
         return Granted() if amount <= available else _refused(BUDGET, amount, available)
     hold = state.holds.get(planned.pair)
     if hold is None:
-        cells = tuple(each.cell for each in pair if state.taken(each.cell) is None)
+        cells = tuple(each.cell for each in pair if _is_begun_by_pair(state, each.cell))
         if cell not in cells:
             raise RuntimeError(f"{cell.item} is not in its own pair")
         needed = money.times(amount, len(cells))
@@ -66,6 +66,10 @@ def decide(
     if available < 0:
         return _refused(OVERSHOOT, amount, money.total(available, amount))
     return Granted()
+
+
+def _is_begun_by_pair(state: State, cell: Cell) -> bool:
+    return state.taken(cell) is None and not state.stands_alone(cell)
 
 
 def must_go_on(state: State, item: str) -> None:

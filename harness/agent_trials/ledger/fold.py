@@ -140,8 +140,8 @@ def _release_pair(state: State, fields: Fields) -> None:
     hold = state.holds.get(fields["pair"])
     if hold is None or money.parse(fields["amountUsd"]) != hold.amount:
         _broken("what it releases is not what is held for the pair")
-    hold.cells.clear()
     state.let_go(hold, hold.amount)
+    del state.holds[fields["pair"]]
 
 
 def _refuse(state: State, fields: Fields) -> None:
