@@ -60,6 +60,27 @@ def study(here: Path) -> Path:
     return Path("valid_study")
 
 
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a project that holds nothing but a new study."""
+    folder = tmp_path_factory.mktemp("project")
+    call("new", "mine", "--project", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rehearsal(project: Path) -> subprocess.CompletedProcess[str]:
+    """Rehearse the new study's pilot once for all tests that look at what comes of it."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "evals/mine", "-m", "pilot", "-p", "no:cacheprovider"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=project,
+    )
+
+
 # --- the command itself ---------------------------------------------------------------------------
 
 
@@ -155,30 +176,23 @@ def test_a_new_study_has_neither_problems_nor_doubts(here: Path) -> None:
     assert manifest.load(here / "evals/doc_bridge").manifest.id == "doc-bridge"
 
 
-def test_a_new_study_rehearses_at_once(here: Path) -> None:
+def test_a_new_study_rehearses_at_once(rehearsal: subprocess.CompletedProcess[str]) -> None:
     """The first thing that a user does after ``new``; no network, no key, no money."""
-    call("new", "doc_bridge")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "evals/doc_bridge",
-            "-m",
-            "pilot",
-            "-p",
-            "no:cacheprovider",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=here,
-    )
+    assert rehearsal.returncode == 0, rehearsal.stdout + rehearsal.stderr
+    assert "2 passed" in rehearsal.stdout
+    assert "REHEARSAL" in rehearsal.stdout
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
-    assert "REHEARSAL" in done.stdout
+
+def test_new_leaves_nothing_behind_when_it_fails(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pin is git's to compute, and here there is no git."""
+    monkeypatch.setenv("PATH", "")
+    result = call("new", "mine")
+
+    assert result.exit_code == 4
+    assert "git" in result.stderr
+    assert list(here.iterdir()) == []
 
 
 @pytest.mark.parametrize("place", ["evals/mine", "fixtures/mine"])
@@ -354,25 +368,11 @@ def manifest_series(study: Path) -> str:
 # --- show and verify ------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the ledger of a new study's rehearsed pilot."""
-    folder = tmp_path_factory.mktemp("rehearsed")
-    call("new", "mine", "--project", str(folder))
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "evals/mine", "-m", "pilot", "-p", "no:cacheprovider"],
-        capture_output=True,
-        check=True,
-        timeout=120,
-        cwd=folder,
-    )
-    (ledger,) = (folder / ".agent-trials").glob("*.jsonl")
-    return ledger
-
-
 @pytest.fixture
-def ledger(rehearsed: Path, tmp_path: Path) -> Path:
+def ledger(project: Path, rehearsal: subprocess.CompletedProcess[str], tmp_path: Path) -> Path:
     """Return a copy of the rehearsed ledger with what stands beside it."""
+    assert rehearsal.returncode == 0
+    (rehearsed,) = (project / ".agent-trials").glob("*.jsonl")
     for each in rehearsed.parent.iterdir():
         if each.is_dir():
             shutil.copytree(each, tmp_path / each.name)

@@ -17,6 +17,7 @@ from agent_trials.errors import FreezeRefusedError, Problem
 from agent_trials.workspace import git
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
 _NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
@@ -70,40 +71,40 @@ def _refuse_existing(*folders: Path) -> None:
 
 
 def _write(study: Path, corpus: Path) -> None:
-    """Write both folders beside their places and then put them there, so that none is half made."""
-    template = resources.files("agent_trials.commands") / "template"
-    for parent in (study.parent, corpus.parent):
-        parent.mkdir(parents=True, exist_ok=True)
-    new_corpus = Path(tempfile.mkdtemp(dir=corpus.parent, prefix="."))
-    new_study = Path(tempfile.mkdtemp(dir=study.parent, prefix="."))
-    try:
-        _copy(template / "corpus", new_corpus)
+    """Write both folders elsewhere and then put them in place, so that none is half made."""
+    with tempfile.TemporaryDirectory() as scratch:
+        made_corpus, made_study = Path(scratch) / "corpus", Path(scratch) / "study"
+        template = resources.files("agent_trials.commands") / "template"
+        _copy(template / "corpus", made_corpus)
         values = {
             "id": study.name.replace("_", "-"),
-            "pin": _pin(new_corpus),
+            "pin": git.commit_folder(made_corpus, Path(scratch) / "commit"),
             "corpus": f"../../{corpus.parent.name}/{corpus.name}",
         }
+        made_study.mkdir()
         for name in STUDY_FILES:
-            _fill(template / name, new_study / name, values)
-        _fill(template / "test_study.py.txt", new_study / f"test_{study.name}.py", values)
-        for made, place in ((new_corpus, corpus), (new_study, study)):
-            made.chmod(0o755)
-            made.rename(place)
+            _fill(template / name, made_study / name, values)
+        _fill(template / "test_study.py.txt", made_study / f"test_{study.name}.py", values)
+        _place({made_corpus: corpus, made_study: study})
+
+
+def _place(folders: Mapping[Path, Path]) -> None:
+    placed: list[Path] = []
+    try:
+        for made, place in folders.items():
+            place.parent.mkdir(exist_ok=True)
+            placed.append(place)
+            shutil.copytree(made, place)
     except BaseException:
-        for made in (new_corpus, new_study):
-            shutil.rmtree(made, ignore_errors=True)
+        for place in placed:
+            shutil.rmtree(place, ignore_errors=True)
         raise
 
 
-def _pin(corpus: Path) -> str:
-    with tempfile.TemporaryDirectory() as scratch:
-        return git.commit_folder(corpus.absolute(), Path(scratch) / "corpus")
-
-
 def _copy(source: Traversable, into: Path) -> None:
+    into.mkdir()
     for each in source.iterdir():
         if each.is_dir():
-            (into / each.name).mkdir()
             _copy(each, into / each.name)
         else:
             (into / each.name).write_bytes(each.read_bytes())
