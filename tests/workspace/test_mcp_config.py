@@ -195,7 +195,7 @@ def test_the_configuration_may_be_a_key_of_package_json(checkout: Path) -> None:
 
 @pytest.mark.parametrize(
     "package",
-    ['{"name": "handbook"}', "[]", "no json", "[" * 100_000, None],
+    ['{"name": "handbook"}', '["docs"]', "no json", "[" * 100_000, None],
     ids=["without the key", "no object", "no JSON", "nested too deeply", "missing"],
 )
 def test_a_missing_configuration_is_refused_once(checkout: Path, package: str | None) -> None:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_trials.study.settings import IndexFreshness, McpServerSettings, ToolCall
@@ -198,6 +198,7 @@ def test_ignored_keys_do_not_count_at_any_depth(value: object) -> None:
 
 
 @given(one=JSON, other=JSON)
+@example(one=[True], other=[1])
 def test_whatever_differs_elsewhere_counts(one: object, other: object) -> None:
     """Also true and 1, which Python takes for equal."""
     first, second = (json.dumps(value, sort_keys=True).encode() for value in (one, other))

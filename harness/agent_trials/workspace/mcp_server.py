@@ -17,7 +17,7 @@ import json
 import math
 import os
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.from_thread import start_blocking_portal
@@ -41,7 +41,6 @@ from agent_trials.workspace.mcp_tools import MINIMAL_PATH, ConnectionLimits, Too
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
-    from concurrent.futures import Future
     from pathlib import Path
 
     from anyio.from_thread import BlockingPortal
@@ -57,7 +56,6 @@ ME = Implementation(name="agent-trials", version="1")
 _CHUNK = 65_536
 _STARTING, _LISTING = "answered `initialize`", "listed its tools"
 _REMEDY = "run its command by hand with only PATH and the variables that the study names"
-_Value = TypeVar("_Value")
 
 
 class Connection:
@@ -88,10 +86,9 @@ class Connection:
 
         ``timeout`` is in seconds; a call that takes longer is an error, and the server goes on.
         """
-        future: Future[ToolAnswer] = self._portal.start_task_soon(
-            self._call, tool, dict(arguments), timeout
-        )
-        return _wait(future)
+        # An interruption of the wait leaves the call behind; it ends with the connection.
+        answer: ToolAnswer = self._portal.call(self._call, tool, dict(arguments), timeout)
+        return answer
 
     async def _call(self, tool: str, arguments: dict[str, Any], timeout: float) -> ToolAnswer:  # noqa: ASYNC109 - it is the caller's
         with anyio.move_on_after(timeout):
@@ -156,14 +153,6 @@ def _block_text(block: ContentBlock) -> str:
     if isinstance(block, ResourceLink):
         return str(block.uri)
     return f"[{block.type} left out]"
-
-
-def _wait(future: Future[_Value]) -> _Value:
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()  # Ctrl-C or an outer time-out: the loop must not go on waiting
-        raise
 
 
 @asynccontextmanager
