@@ -81,9 +81,8 @@ class Hand:
 
     def reread(self) -> None:
         """Read the ledger anew from its beginning, as must be done after a failed append."""
-        self._begin(Position())
-        with self._writer.locked():
-            pass
+        self._state = State()
+        self._writer.reread()
 
     def release(self) -> None:
         """Let go of the run without closing it, as a process that dies does."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical
 from agent_trials.errors import LedgerBrokenError, LedgerStaleError
-from agent_trials.ledger.chain import Scan, encode, parse_line
+from agent_trials.ledger.chain import Position, Scan, encode, parse_line
 from agent_trials.ledger.disk import write_all
 from agent_trials.ledger.locks import exclusively
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from agent_trials.ledger.chain import Line, Position
+    from agent_trials.ledger.chain import Line
     from agent_trials.ledger.disk import Disk
 
 
@@ -60,6 +60,20 @@ class Writer:
             self._read_on(descriptor)
             self._stale = False
             yield Appender(self, descriptor)
+
+    def reread(self) -> None:
+        """Read the file anew from its beginning; the fold must have begun anew.
+
+        Raises:
+            LedgerBrokenError: it is another file, does not hold what was known to stand there, or
+                does not verify.
+        """
+        with exclusively(self._path) as descriptor:
+            self._stale = True
+            self._check_tail(descriptor)
+            self.position = Position()
+            self._read_on(descriptor)
+            self._stale = False
 
     def _check_tail(self, descriptor: int) -> None:
         facts = os.fstat(descriptor)
