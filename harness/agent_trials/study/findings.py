@@ -76,7 +76,7 @@ def nearest(word: object, known: Iterable[str], otherwise: str = "use one of") -
 
 def _name(step: str | int, document: object) -> str | None:
     if isinstance(step, str):
-        return step
+        return step if step.isprintable() else repr(step)
     identity = child(child(document, step), "id")
     others = [child(item, "id") for item in document] if isinstance(document, list) else []
     return identity if isinstance(identity, str) and others.count(identity) == 1 else None
