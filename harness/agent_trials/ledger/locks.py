@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # A reader that looks whether a run is open holds the lock for microseconds; do not mistake it
 # for a run.
-_TRIES = 5
-_PAUSE_SECONDS = 0.02
+_TRIES = 25
+_PAUSE_SECONDS = 0.01
 
 
 def run_file(ledger: Path) -> Path:
