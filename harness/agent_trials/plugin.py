@@ -14,7 +14,7 @@ import pytest
 
 from agent_trials.session import options as session_options
 from agent_trials.session.display import ATTRIBUTE, Display
-from agent_trials.session.keys import BYTECODE, CONTROLLER, LINE, WORKER_INPUT
+from agent_trials.session.keys import BYTECODE, CONTROLLER, DESELECTED, LINE, WORKER_INPUT
 from agent_trials.study import find
 
 if TYPE_CHECKING:
@@ -115,8 +115,9 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
     if controller is not None:
         controller.finish()
     yield
+    deselected = session.config.stash.get(DESELECTED, None)
     nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-    if controller is not None and nothing and controller.only_attempts():
+    if nothing and deselected is not None and deselected.nothing_else:
         session.exitstatus = pytest.ExitCode.OK
 
 
@@ -127,6 +128,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.section(title)
             for line in lines:
                 terminalreporter.write_line(line)
+    if DESELECTED in config.stash:
+        count = config.stash[DESELECTED].attempts
+        terminalreporter.write_line(session_options.deselected_line(count))
 
 
 @pytest.fixture

@@ -116,16 +116,15 @@ class Controller:
         if self.runs:
             self.runs.stop_all(reason)
 
-    def only_attempts(self) -> bool:
-        """Return whether the session met nothing but attempts that nobody asked for."""
-        met = self.collection.deselected and self.collection.deselected == self.collection.all_items
-        return bool(met or self.config.stash.get(keys.ONLY_ATTEMPTS, False))
-
     def finish(self) -> None:
         """Close every run and remove what the session made; safe to call twice."""
-        if self.is_worker:
-            output = getattr(self.config, "workeroutput", {})
-            output[keys.WORKER_ONLY_ATTEMPTS] = self.only_attempts()
+        deselected = self.collection.deselected
+        if deselected:
+            nothing_else = deselected == self.collection.all_items
+            self.config.stash[keys.DESELECTED] = keys.Deselected(deselected, nothing_else)
+            if self.is_worker:
+                output = getattr(self.config, "workeroutput", {})
+                output[keys.WORKER_OUTPUT] = (deselected, nothing_else)
         if self.runs:
             self.runs.finish(close=not self.is_worker)
 
@@ -136,7 +135,4 @@ class Controller:
         if self.is_dry:
             rows = dry.rows(self.selected, self.collection.studies.values(), self.options)
             return [("agent-trials dry run", text.dry_run(rows))] if rows else []
-        shown = self.runs.summaries() if self.runs else []
-        if self.collection.deselected:
-            shown.append(("agent-trials", [text.deselected(self.collection.deselected)]))
-        return shown
+        return self.runs.summaries() if self.runs else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,10 +10,19 @@ import pytest
 if TYPE_CHECKING:
     from agent_trials.session.controller import Controller
 
+
+@dataclass(frozen=True)
+class Deselected:
+    """How many attempts nobody asked for, and whether the session met nothing else."""
+
+    attempts: int
+    nothing_else: bool
+
+
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 BYTECODE: pytest.StashKey[bool] = pytest.StashKey()
 LINE: pytest.StashKey[str] = pytest.StashKey()
-ONLY_ATTEMPTS: pytest.StashKey[bool] = pytest.StashKey()
+DESELECTED: pytest.StashKey[Deselected] = pytest.StashKey()
 
 WORKER_INPUT = "agent_trials"
-WORKER_ONLY_ATTEMPTS = "agent_trials_only_attempts"
+WORKER_OUTPUT = "agent_trials_deselected"

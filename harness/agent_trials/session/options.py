@@ -102,6 +102,13 @@ def marker_line(phase: str) -> str:
     return f"{phase}: attempts of the phase {phase!r} of a study (agent-trials)"
 
 
+def deselected_line(count: int) -> str:
+    """Return the line that says why attempts did not run."""
+    return (
+        f"{count} attempts of studies deselected: -m names no phase (-m pilot rehearses at no cost)"
+    )
+
+
 @dataclass(frozen=True)
 class Options:
     """What the operator asked for, as written.

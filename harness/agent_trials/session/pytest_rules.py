@@ -8,6 +8,7 @@ from agent_trials.errors import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import pytest
 
@@ -19,6 +20,15 @@ SELECTING = (
     ("--sw", "stepwise"),
     ("--deselect", "deselect"),
 )
+
+
+def project(config: pytest.Config) -> Path:
+    """Return the project's folder: pytest's root folder, or where pytest was started.
+
+    Without a configuration file pytest takes the common ancestor of all paths on its command line,
+    a ledger's and a checkout's among them, which is no project.
+    """
+    return config.rootpath if config.inipath else config.invocation_params.dir
 
 
 def requested_processes(config: pytest.Config) -> int:

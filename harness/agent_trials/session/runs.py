@@ -61,11 +61,12 @@ class Runs:
             RunRefusedError: everything that is wrong; nothing was written or started.
         """
         processes = pytest_rules.requested_processes(config)
-        admission = Admission(options, config.rootpath, processes)
+        project = pytest_rules.project(config)
+        admission = Admission(options, project, processes)
         plans = admission.plan(selected, pytest_rules.paid_problems(config))
         if admission.problems:
             raise RunRefusedError(admission.problems)
-        runs = cls(config.rootpath)
+        runs = cls(project)
         try:
             runs._prepare(plans)
         except BaseException:

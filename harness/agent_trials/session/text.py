@@ -6,7 +6,7 @@ Never an answer, a key or a prompt. A rehearsal says so in every part.
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
 from agent_trials.study import schedule
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from agent_trials.ledger.prior import PriorLedger
     from agent_trials.results.summary import Summary
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.run import Settled
@@ -40,6 +41,25 @@ def heading(plan: RunPlan, head: str) -> list[str]:
         f"agent-trials: {mode}: {plan.name}, {len(plan.attempts)} attempts over {plan.transport}",
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
         f"agent-trials: head {head}",
+        *(f"agent-trials: {line}" for prior in plan.priors for line in _prior(prior)),
+    ]
+
+
+def _prior(prior: PriorLedger) -> list[str]:
+    """Return what an earlier ledger showed: spend, cost per attempt, tokens, CLI, MCP check."""
+    costs = ", ".join(money.text(each.charged) for each in prior.attempts) or "none"
+    observations = [each.observation for each in prior.attempts]
+    preflight = prior.preflight or {}
+    servers = [
+        f"{server['server']} in {server['arm']} for {server['checkout']}"
+        f" ({len(server['tools'])} tools)"
+        for server in preflight.get("servers", ())
+    ]
+    checked = f"passed by {', '.join(servers)}" if servers else "no server"
+    return [
+        f"prior {prior.phase}: spent {money.text(prior.spent)} USD in {len(observations)} attempts",
+        f"prior {prior.phase}: charged per attempt {costs} USD; tokens {_sums(observations)}",
+        f"prior {prior.phase}: CLI {preflight.get('cliVersion') or 'none'}, MCP check: {checked}",
     ]
 
 
@@ -59,7 +79,7 @@ def summary(plan: RunPlan, found: Summary, path: Path) -> tuple[str, list[str]]:
     totals = found.totals
     lines = [f"{plan.name}: {_counts(found)}"]
     lines += [f"  {arm}: {_tally(rows)}" for arm, rows in _by_arm(found).items()]
-    lines.append(f"tokens: {_tokens(found)}")
+    lines.append(f"tokens: {_sums([each.line.fields['observation'] for each in found.settled])}")
     lines.append(
         f"spent {money.text(totals.spent)}, reserved {money.text(totals.reserved)}, prior"
         f" {money.text(totals.prior)}, cap {money.text(totals.cap)} USD"
@@ -94,15 +114,14 @@ def _tally(statuses: Sequence[str]) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 
-def _tokens(found: Summary) -> str:
-    """Return sums over the attempts that state them; what no attempt stated is missing."""
+def _sums(observations: Sequence[Mapping[str, Any]]) -> str:
+    """Return token sums over the attempts that state them; what none stated is missing."""
     shown = []
     for name, field in TOKENS:
-        stated = [each.line.fields["observation"].get(field) for each in found.settled]
-        known = [count for count in stated if count is not None]
-        missing = len(stated) - len(known)
-        note = f" ({missing} missing)" if missing else ""
-        shown.append(f"{name} {sum(known) if known else 'missing'}{note if known else ''}")
+        known = [each[field] for each in observations if each.get(field) is not None]
+        missing = len(observations) - len(known)
+        note = f" ({missing} missing)" if known and missing else ""
+        shown.append(f"{name} {sum(known) if known else 'missing'}{note}")
     return ", ".join(shown)
 
 
@@ -152,11 +171,4 @@ def failure(settled: Settled) -> str:
     return (
         f"{settled.item}: {settled.status}{why}; the details are private, beside the ledger"
         " (agent-trials show LEDGER)"
-    )
-
-
-def deselected(count: int) -> str:
-    """Return the line that says why attempts did not run."""
-    return (
-        f"{count} attempts of studies deselected: -m names no phase (-m pilot rehearses at no cost)"
     )

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from xdist.scheduler import LoadScopeScheduling
 
-from agent_trials.session.keys import CONTROLLER, ONLY_ATTEMPTS, WORKER_INPUT, WORKER_ONLY_ATTEMPTS
+from agent_trials.session.keys import (
+    CONTROLLER,
+    DESELECTED,
+    WORKER_INPUT,
+    WORKER_OUTPUT,
+    Deselected,
+)
 
 if TYPE_CHECKING:
     import pytest
@@ -68,5 +74,6 @@ class WorkerHooks:
         controller = self._config.stash.get(CONTROLLER, None)
         if error and controller:
             controller.stop_all("worker-lost")
-        if getattr(node, "workeroutput", {}).get(WORKER_ONLY_ATTEMPTS):
-            self._config.stash[ONLY_ATTEMPTS] = True
+        counted = getattr(node, "workeroutput", {}).get(WORKER_OUTPUT)
+        if counted:
+            self._config.stash[DESELECTED] = Deselected(*counted)
