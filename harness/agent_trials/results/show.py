@@ -117,7 +117,7 @@ def _lines(summary: Summary) -> Iterator[str]:
         why = f"needed {needed} USD of {available} USD left ({line.fields['reason']})"
         yield _row("refused", Cell.from_json(line.fields), why)
     for cell in summary.blocked or ():
-        yield _row("blocked", cell, "nothing was spent on it")
+        yield _row(_not_begun(summary), cell, "nothing was spent on it")
     for half in summary.half_pairs:
         missing = ", ".join(_name(cell) for cell in half.missing)
         yield f"half    pair {half.pair} is in no paired figure: {missing} is missing"
@@ -152,10 +152,14 @@ def _counts(summary: Summary) -> str:
     found = dict(sorted(summary.statuses.items()))
     found["in flight" if summary.is_open else "cut off"] = len(summary.unsettled)
     found["refused"] = len(summary.refused)
-    found["blocked"] = len(summary.blocked or ())
+    found[_not_begun(summary)] = len(summary.blocked or ())
     shown = ", ".join(f"{count} {name}" for name, count in found.items() if count) or "none begun"
     unknown = "" if summary.blocked is not None else " (the planned cells were not opened)"
     return f"planned {summary.runs[0].opening['attempts']}: {shown}{unknown}"
+
+
+def _not_begun(summary: Summary) -> str:
+    return "to come" if summary.is_open and not summary.runs[-1].is_over else "blocked"
 
 
 def _row(state: str, cell: Cell, figures: str) -> str:
