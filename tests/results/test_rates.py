@@ -57,9 +57,11 @@ def test_failures_have_the_mirrored_interval(counts: tuple[int, int]) -> None:
     assert Decimal(0) <= (there.lower or Decimal(0)) <= (there.upper or Decimal(0)) <= 1
 
 
-def test_never_and_always_touch_the_ends_exactly() -> None:
-    assert wilson(0, 7).lower == 0
-    assert wilson(7, 7).upper == 1
+@pytest.mark.parametrize("trials", range(1, 41))
+def test_never_and_always_touch_the_ends_exactly(trials: int) -> None:
+    """As floats, five trials without a success have a lower end of 3e-17."""
+    assert wilson(0, trials).lower == 0
+    assert wilson(trials, trials).upper == 1
 
 
 def test_the_quantile_is_exact_unless_the_tables_of_seed_003_are_wanted() -> None:

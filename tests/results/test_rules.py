@@ -5,7 +5,11 @@ from decimal import Decimal
 import pytest
 
 from agent_trials.errors import StudyError
+from agent_trials.results.analysis import RANGES
 from agent_trials.results.rules import (
+    CORRECTNESS,
+    COST,
+    HIGHER_IS_BETTER,
     RULES,
     CheaperNotWorseRule,
     CostPerCorrectRule,
@@ -14,6 +18,7 @@ from agent_trials.results.rules import (
     problems,
     read,
 )
+from agent_trials.study.endpoints import ENDPOINTS
 
 PRIMARY = ("correctness", "cost_usd")
 
@@ -132,6 +137,10 @@ def test_a_rule_that_tests_is_refused_where_p_values_are_not_registered(rule: st
     assert problems(rule, thresholds, primary=PRIMARY) == ()
     refused = problems(rule, thresholds, primary=PRIMARY, p_values=False)
     assert bool(refused) == (rule != "cost-per-correct")
+
+
+def test_rules_speak_of_endpoints_that_there_are() -> None:
+    assert {CORRECTNESS, COST, *HIGHER_IS_BETTER, *RANGES} <= set(ENDPOINTS)
 
 
 def test_a_study_without_primary_endpoints_has_no_rule() -> None:

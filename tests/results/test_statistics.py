@@ -18,6 +18,7 @@ from agent_trials.results.statistics import (
     EquivalenceClass,
     Interval,
     NoInterval,
+    _whole_numbers,
     bca_interval,
     equivalence,
     one_sided_bound,
@@ -157,6 +158,16 @@ def test_bca_keeps_ties_in_every_unit(means: list[Fraction], top: int, bottom: i
     if isinstance(there, Interval):
         expected = [float(Fraction(bound) * factor) for bound in (there.lower, there.upper)]
         assert bounds(scaled) == pytest.approx(tuple(expected), rel=1e-4, abs=1e-9 * float(factor))
+
+
+def test_means_of_any_fineness_become_whole_numbers_that_a_float_adds_exactly() -> None:
+    """Else the sum would depend on the order of the tasks, and on the machine that adds."""
+    means = [Fraction(10**9 + at, 10**9 + 7 * at + 1) * 10**6 for at in range(50)]
+
+    whole, scale = _whole_numbers(means)
+
+    assert sum(map(abs, whole)) < 2**53
+    assert [one / scale for one in whole] == pytest.approx([float(mean) for mean in means])
 
 
 def test_bca_numbers_stay_what_they_were() -> None:

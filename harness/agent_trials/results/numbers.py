@@ -42,10 +42,8 @@ def exact(number: Number) -> Fraction:
 def rounded(number: Number) -> Decimal:
     """Return the number with 6 significant digits, half-even; zero has no sign."""
     if isinstance(number, Fraction):
-        quotient = _ROUNDING.divide(Decimal(number.numerator), Decimal(number.denominator))
-    else:
-        quotient = _ROUNDING.plus(Decimal(number))
-    return quotient or Decimal(0)
+        return _ROUNDING.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return _ROUNDING.plus(Decimal(number))
 
 
 def text(number: Number) -> str:

@@ -78,9 +78,9 @@ def wilson(
     share, spread = successes / trials, z * z / trials
     centre = share + spread / 2
     half = z * sqrt(share * (1 - share) / trials + spread / (4 * trials))
-    # At the ends the formula gives exactly 0 and 1, and a float misses them.
+    # Of no success the lower end is exactly 0, which a float misses and no rounding mends.
     lower = 0.0 if successes == 0 else (centre - half) / (1 + spread)
-    upper = 1.0 if successes == trials else (centre + half) / (1 + spread)
+    upper = (centre + half) / (1 + spread)
     return Rate(successes, trials, Fraction(successes, trials), rounded(lower), rounded(upper))
 
 

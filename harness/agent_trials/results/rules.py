@@ -11,7 +11,6 @@ a threshold out of its range with the range; everything that is wrong is found a
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,6 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_trials.errors import Problem, StudyError
+from agent_trials.study.findings import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -175,12 +175,12 @@ def problems(
     """Return everything that is wrong with a rule and its thresholds; arguments as for ``read``."""
     registered = tuple(primary)
     if rule not in RULES:
-        remedy = _nearest(rule, RULES)
+        remedy = nearest(rule, RULES)
         return (Problem(f"{where}.rule", f"{rule!r} is no rule", remedy),)
     known = {one.name: one for one in RULES[rule]}
     place = f"{where}.thresholds"
     found = [
-        Problem(f"{place}.{name}", f"rule {rule!r} has no such threshold", _nearest(name, known))
+        Problem(f"{place}.{name}", f"rule {rule!r} has no such threshold", nearest(name, known))
         for name in thresholds
         if name not in known
     ]
@@ -209,7 +209,7 @@ def _of_threshold(
     words = _words(one.kind, primary)
     if written in words:
         return []
-    return [Problem(place, f"{written!r} is not {one.kind.value}", _nearest(written, words))]
+    return [Problem(place, f"{written!r} is not {one.kind.value}", nearest(written, words))]
 
 
 def _words(kind: Kind, primary: tuple[str, ...]) -> tuple[str, ...]:
@@ -272,11 +272,3 @@ def _fits(one: Threshold, written: str) -> bool:
 def _range(one: Threshold) -> str:
     lowest = f"above {one.least}" if one.above else f"from {one.least}"
     return f'decimal text {lowest} up to {one.most:f}, such as "0.1"'
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    words = tuple(known)
-    close = difflib.get_close_matches(word, words, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"use one of {', '.join(words)}" if words else "register one"
