@@ -40,10 +40,9 @@ class Gate:
     ) -> Attempt:
         """Reserve the attempt's money; what does not fit is an error at set-up, never a skip."""
         run = self._run(item)
-        try:
-            run.reserve(planned)
-        except AdmissionError as refusal:
-            pytest.fail(str(refusal), pytrace=False)
+        refusal = _refusal(run, planned)
+        if refusal is not None:
+            pytest.fail(refusal, pytrace=False)
         return Attempt(item, run, planned, corpus, servers)
 
     def _run(self, item: pytest.Item) -> StudyRun:
@@ -61,6 +60,15 @@ class Gate:
         if planned is None:
             raise RuntimeError(f"{item.nodeid} is no attempt of a study")
         return planned
+
+
+def _refusal(run: StudyRun, planned: PlannedAttempt) -> str | None:
+    """Reserve the attempt, or return why the ledger does not let it start."""
+    try:
+        run.reserve(planned)
+    except AdmissionError as refusal:
+        return str(refusal)
+    return None
 
 
 class Attempt:
