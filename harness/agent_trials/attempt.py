@@ -55,7 +55,8 @@ def run_attempt(request: AttemptRequest) -> AttemptResult:
         return _infrastructure(agent, error)
     except BaseException as cause:
         raise AttemptInterrupted(agent.interrupted(), cause) from cause
-    return result
+    observation = dataclasses.replace(result.observation, export_digest=request.corpus.digest)
+    return dataclasses.replace(result, observation=observation)
 
 
 def _agent(transport: str) -> InterruptibleAgent:

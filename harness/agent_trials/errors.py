@@ -146,9 +146,9 @@ class ReservationRefusedError(AdmissionError):
         self.available = available
         self.cap = cap
         super().__init__(
-            f"{subject} refused: it needs {needed} USD and {available} USD is left under the cap of"
-            f" {cap} USD; nothing was started. Approve a higher cap (STUDY_BUDGET_USD) for a new"
-            " run"
+            f"{subject} refused: it needs {needed.normalize():f} USD and {available.normalize():f} USD"
+            f" is left under the cap of {cap.normalize():f} USD; nothing was started. Approve a"
+            " higher cap (STUDY_BUDGET_USD) for a new run"
         )
 
 
