@@ -604,6 +604,22 @@ def test_says_why_a_command_cannot_be_run(command: Command, says: str) -> None:
         process.run(command, Silent(), LATE)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        Command(("bin/echo",), Path("/"), {}),
+        Command((), Path("/"), {}),
+        Command(("/bin/echo",), Path("/"), {"A=B": ""}),
+        Command(("/bin/echo",), Path("/"), {"": ""}),
+    ],
+    ids=["relative-program", "no-program", "equals-in-a-name", "empty-name"],
+)
+def test_a_malformed_command_is_its_callers_bug(command: Command) -> None:
+    """A relative program would be looked for in the folder that the attempt works in."""
+    with pytest.raises(RuntimeError):
+        process.run(command, Silent(), LATE)
+
+
 def test_finds_a_bare_name_on_the_path_it_gives(tmp_path: Path) -> None:
     """Not on the harness's own path, and never in the folder that the attempt works in."""
     program = script(tmp_path / "frobnicate", "#!/bin/sh\necho found\n")

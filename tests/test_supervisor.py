@@ -34,8 +34,10 @@ def test_finds_descendants_in_any_order_and_nobody_else() -> None:
 
 
 def test_remembers_who_was_seen_below_the_root() -> None:
-    """Its leader has gone, and with it the only other trace."""
-    assert follow([AGENT, LEADER, MEMBER], [orphan(MEMBER)]) == [14]
+    """Its parent has gone, and nobody saw the leader of its group: no other trace is left."""
+    stray = Process(14, 11, 99, "t4", "sleep")
+
+    assert follow([AGENT, stray], [orphan(stray)]) == [14]
 
 
 def test_follows_what_joined_the_group_of_someone_seen() -> None:

@@ -167,6 +167,8 @@ class Supervisor:
         os.close(writing)
         with open(reading, "rb") as pipe:  # noqa: PTH123 - a descriptor, no path
             refusal = pipe.read().decode()
+        if self.tree.memory:
+            self.tree.groups.add(self.agent)
         if refusal:
             os.waitpid(self.agent, 0)
             self.say("failed", refusal)
