@@ -122,6 +122,8 @@ def test_a_float_never_reaches_a_line() -> None:
         ({"at": "2026-11-30T00:00:00Z"}, "at"),
         ({"at": "2026-11-30T01:00:00.000+01:00"}, "at"),
         ({"prev": "sha256:00"}, "prev"),
+        ({"private": None}, "private"),
+        ({"private": {"answer": "It is in README.md:3."}}, "private"),
         ({"prev": ledgers.OTHER_SERIES}, "not written after line 0"),
     ],
 )

@@ -4,6 +4,7 @@ Rules for the written part of a file, one check each in ``parse_line``:
     a line ends with a newline and has at most 64 KiB with it
     it is the canonical JSON of an object, byte for byte
     ``seq`` counts from 1; ``run`` counts from 1; ``event`` is words joined by -; ``at`` is UTC
+    ``private``, where it stands, is an object of commitments
     ``prev`` is the digest of the line before, newline included; the first line's is the series id
 Bytes after the last newline were never written: a crash tore them off. They are counted, not read.
 Everything here is a pure function of bytes, or reads a file once from front to back.
@@ -136,6 +137,8 @@ def parse_line(raw: bytes, before: Position) -> Line:
     for name, shape in (("event", _EVENT), ("at", _TIME), ("prev", DIGEST)):
         if not isinstance(fields.get(name), str) or not shape.fullmatch(fields[name]):
             raise LedgerBrokenError(seq, f"its {name} is missing or misshapen")
+    if not _is_commitments(fields.get("private", {})):
+        raise LedgerBrokenError(seq, "its private part is no object of commitments")
     if before.digest and fields["prev"] != before.digest:
         raise PrevMismatchError(seq)
     return Line(seq, fields["run"], fields["at"], fields["event"], fields, canonical.digest(raw))
@@ -255,6 +258,12 @@ def _object(raw: bytes, seq: int) -> dict[str, Any]:
     if not same:
         raise LedgerBrokenError(seq, "it is no canonical JSON object")
     return dict(fields)
+
+
+def _is_commitments(private: object) -> bool:
+    return isinstance(private, dict) and all(
+        isinstance(value, str) and DIGEST.fullmatch(value) for value in private.values()
+    )
 
 
 def no_number(text: str) -> NoReturn:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
+from agent_trials.ledger import shapes
 from agent_trials.records import Status
 
 if TYPE_CHECKING:
@@ -31,8 +32,10 @@ def problem(observation: Mapping[str, Any], reservation: Decimal) -> str | None:
         KeyError, TypeError, ValueError, MoneyError: a field is missing or garbled.
     """
     status = Status(observation["status"])
-    charged = money.parse(observation["chargedUsd"])
-    known = [money.parse(observation[name]) for name in _COSTS if observation.get(name) is not None]
+    charged = shapes.amount(observation, "chargedUsd")
+    known = [
+        shapes.amount(observation, name) for name in _COSTS if observation.get(name) is not None
+    ]
     if observation["transport"] in METERED:
         if charged > reservation:
             return f"a metered attempt charges {charged} USD, above its reservation {reservation}"

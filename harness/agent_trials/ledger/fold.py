@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_trials import money
 from agent_trials.errors import LedgerBrokenError, MoneyError
-from agent_trials.ledger import charges
+from agent_trials.ledger import charges, shapes
 from agent_trials.ledger.budget import Grade, GradeRecord, Hold, Run, State, Stop
 from agent_trials.ledger.events import Event
 from agent_trials.ledger.policy import CellRecord, Policy
-from agent_trials.records import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from decimal import Decimal
 
     from agent_trials.ledger.chain import Line
+    from agent_trials.records import Cell
 
     Fields = Mapping[str, Any]
 
@@ -63,16 +63,14 @@ def read_run(fields: Fields) -> Run:
         KeyError, TypeError, ValueError, MoneyError: a field is missing or garbled.
     """
     for name in ("mode", "phase", "seriesId", "transport", "runId"):
-        if not isinstance(fields[name], str):
-            _broken(f"its {name} is no text")
-    if fields["schema"] != 1:
-        _broken(f"its schema is {fields['schema']!r}, and 1 is known")
-    if type(fields["attempts"]) is not int or fields["attempts"] < 0:
-        _broken("its number of planned attempts is no whole number")
+        shapes.text(fields, name)
+    if shapes.number(fields, "schema") != 1:
+        _broken(f"its schema is {fields['schema']}, and 1 is known")
+    shapes.number(fields, "attempts")
     if len(_origins(fields)) != len(fields["priorLedgers"]):
         _broken("it counts a prior ledger twice")
-    prior = money.total(*(money.parse(each["spentUsd"]) for each in fields["priorLedgers"]))
-    cap = money.parse_positive(fields["capUsd"])
+    prior = money.total(*(shapes.amount(each, "spentUsd") for each in fields["priorLedgers"]))
+    cap = shapes.positive(fields, "capUsd")
     return Run(fields["run"], fields, Policy.read(fields), cap, prior)
 
 
@@ -118,41 +116,43 @@ def _open_run(state: State, fields: Fields) -> None:
 
 
 def _origins(fields: Fields) -> set[str]:
-    return {each["origin"] for each in fields["priorLedgers"]}
+    return {shapes.text(each, "origin") for each in fields["priorLedgers"]}
 
 
 def _admit_pair(state: State, fields: Fields) -> None:
     _must_go_on(state)
-    cells = [Cell.from_json(each) for each in fields["cells"]]
-    if fields["pair"] in state.holds or not cells or len(set(cells)) != len(cells):
+    cells = [shapes.cell(each) for each in fields["cells"]]
+    pair = shapes.number(fields, "pair")
+    if pair in state.holds or not cells or len(set(cells)) != len(cells):
         _broken("the pair is empty, or was admitted before")
     for cell in cells:
         if state.stands_alone(cell):
             _broken(f"{cell.item} needs no hold")
         if reason := state.taken(cell):
             _broken(f"{cell.item}: {reason}")
-    total = money.parse_positive(fields["amountUsd"])
+    total = shapes.positive(fields, "amountUsd")
     _must_fit(state, total)
-    state.hold(fields["pair"], Hold.of(cells, total))
+    state.hold(pair, Hold.of(cells, total))
 
 
 def _release_pair(state: State, fields: Fields) -> None:
-    hold = state.holds.get(fields["pair"])
-    if hold is None or money.parse(fields["amountUsd"]) != hold.amount:
+    pair = shapes.number(fields, "pair")
+    hold = state.holds.get(pair)
+    if hold is None or shapes.amount(fields, "amountUsd") != hold.amount:
         _broken("what it releases is not what is held for the pair")
     state.let_go(hold, hold.amount)
-    del state.holds[fields["pair"]]
+    del state.holds[pair]
 
 
 def _refuse(state: State, fields: Fields) -> None:
     _must_go_on(state)
     state.run.counts["refused"] += 1
-    state.run.stop = Stop(fields["reason"], Cell.from_json(fields))
+    state.run.stop = Stop(shapes.text(fields, "reason"), shapes.cell(fields))
 
 
 def _reserve(state: State, fields: Fields) -> None:
     _must_go_on(state)
-    cell, amount = Cell.from_json(fields), money.parse_positive(fields["amountUsd"])
+    cell, amount = shapes.cell(fields), shapes.positive(fields, "amountUsd")
     if reason := state.taken(cell):
         _broken(reason)
     before = state.cells.get(cell)
@@ -160,7 +160,7 @@ def _reserve(state: State, fields: Fields) -> None:
         _must_fit(state, amount)
         state.reruns += before is not None and before.run == state.run.number
     else:
-        _take_part(state, fields["pair"], cell, amount)
+        _take_part(state, shapes.number(fields, "pair"), cell, amount)
     state.set_aside(cell, amount)
     state.cells[cell] = CellRecord(state.run.number, before is not None and before.completed)
     state.run.counts["reserved"] += 1
@@ -179,20 +179,20 @@ def _take_part(state: State, pair: int, cell: Cell, amount: Decimal) -> None:
 
 
 def _settle(state: State, fields: Fields) -> None:
-    run, cell, observation = fields["run"], Cell.from_json(fields), fields["observation"]
+    run, cell, observation = fields["run"], shapes.cell(fields), fields["observation"]
     reservation = state.unsettled.get((run, cell))
     if reservation is None:
         _broken("it settles what is not reserved")
     if wrong := charges.problem(observation, reservation):
         _broken(wrong)
-    state.spend(run, cell, money.parse(observation["chargedUsd"]))
+    state.spend(run, cell, shapes.amount(observation, "chargedUsd"))
     state.cells[cell].settle(run, observation)
     state.runs[run - 1].counts[observation["status"]] += 1
 
 
 def _reserve_grade(state: State, fields: Fields) -> None:
     _must_go_on(state)
-    grade, amount = _grade(fields), money.parse_positive(fields["amountUsd"])
+    grade, amount = _grade(fields), shapes.positive(fields, "amountUsd")
     if reason := state.grade_taken(grade):
         _broken(reason)
     _must_fit(state, amount)
@@ -204,24 +204,23 @@ def _settle_grade(state: State, fields: Fields) -> None:
     run, grade = fields["run"], _grade(fields)
     if (run, grade) not in state.unsettled:
         _broken("it settles what is not reserved")
-    if not isinstance(fields["outcome"], str):
-        _broken("its outcome is no text")
-    state.spend(run, grade, money.parse(fields["chargedUsd"]))
+    outcome = shapes.text(fields, "outcome")
+    state.spend(run, grade, shapes.amount(fields, "chargedUsd"))
     if state.grades[grade].run == run:
-        state.grades[grade].outcome = fields["outcome"]
+        state.grades[grade].outcome = outcome
 
 
 def _stop_run(state: State, fields: Fields) -> None:
     if state.run.stop is None:
-        cell = Cell.from_json(fields) if "task" in fields else None
-        state.run.stop = Stop(fields["reason"], cell)
+        cell = shapes.cell(fields) if "task" in fields else None
+        state.run.stop = Stop(shapes.text(fields, "reason"), cell)
 
 
 def _close_run(state: State, fields: Fields) -> None:
     if state.run.closed_at is not None:
         _broken("the run is closed already")
     for name, amount in (("spentUsd", state.spent), ("reservedUsd", state.reserved)):
-        if money.parse(fields[name]) != amount:
+        if shapes.amount(fields, name) != amount:
             _broken(f"its {name} is {fields[name]} and the lines come to {amount}")
     if fields["counts"] != dict(state.run.counts):
         _broken("its counts are not those of its lines")
@@ -241,10 +240,7 @@ def _must_fit(state: State, amount: Decimal) -> None:
 
 
 def _grade(fields: Fields) -> Grade:
-    grade = (fields["blindId"], fields["grader"])
-    if not all(isinstance(part, str) for part in grade):
-        _broken("its blindId or grader is no text")
-    return grade
+    return shapes.text(fields, "blindId"), shapes.text(fields, "grader")
 
 
 def _broken(reason: str) -> NoReturn:
@@ -263,14 +259,8 @@ _MOVES: Mapping[str, Callable[[State, Fields], None]] = {
     Event.RUN_STOPPED: _stop_run,
     Event.RUN_CLOSED: _close_run,
 }
-_LATEST_RUN_ONLY = frozenset(
-    (
-        Event.PAIR_ADMITTED,
-        Event.PAIR_RELEASED,
-        Event.ATTEMPT_RESERVED,
-        Event.ATTEMPT_REFUSED,
-        Event.GRADE_RESERVED,
-        Event.RUN_STOPPED,
-        Event.RUN_CLOSED,
-    )
-)
+_LATEST_RUN_ONLY = frozenset(Event) - {
+    Event.RUN_OPENED,
+    Event.ATTEMPT_SETTLED,
+    Event.GRADE_SETTLED,
+}

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.ledger import shapes
 from agent_trials.records import Status
 
 if TYPE_CHECKING:
@@ -36,13 +37,11 @@ class Policy:
         """Return the policy that a run-opened line states.
 
         Raises:
-            KeyError, ValueError: it states none, or one that is not known.
+            KeyError, TypeError, ValueError: it states none, or one that is not known.
         """
-        resume, reruns = opening["resume"], opening["infraReruns"]
+        resume, reruns = opening["resume"], shapes.number(opening, "infraReruns")
         if resume not in (NEVER, SKIP_RECORDED, SKIP_COMPLETED):
             raise ValueError(f"resume {resume!r}")
-        if type(reruns) is not int or reruns < 0:
-            raise ValueError(f"infraReruns {reruns!r}")
         return cls(resume, reruns)
 
 
