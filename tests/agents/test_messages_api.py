@@ -513,7 +513,9 @@ def test_an_answer_that_trickles_in_meets_the_requests_time_out(folder: Path) ->
             with connection:
                 connection.recv(65536)
                 connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
-                while not over.wait(0.1):
+                for _ in range(50):
+                    if over.wait(0.1):
+                        break
                     connection.sendall(b" ")
 
         thread = threading.Thread(target=trickle)

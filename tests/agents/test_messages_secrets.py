@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from opentelemetry import trace
 
 from agent_trials.agents import messages_api
 from agent_trials.agents.credentials import REHEARSAL_KEY, key_problem
@@ -104,6 +105,15 @@ def test_nothing_of_the_operators_environment_reaches_the_wire(
     assert received.data == clean.data
     assert MARK not in repr(received)
     assert not {"traceparent", "baggage", "cookie"} & set(received.headers)
+
+
+def test_a_trace_that_is_going_on_is_not_told_to_the_provider(tmp_path: Path) -> None:
+    """Attack: the SDK would send the id of the operator's trace with every request."""
+    ids = trace.SpanContext(trace_id=7**40, span_id=7**20, is_remote=False)
+    with trace.use_span(trace.NonRecordingSpan(ids)):
+        received = sent(tmp_path)
+
+    assert "traceparent" not in received.headers
 
 
 def test_a_rehearsal_sends_a_dummy_key_whatever_it_is_given(tmp_path: Path) -> None:
@@ -310,8 +320,9 @@ def test_an_exception_in_a_tool_ends_the_servers_and_leaves_what_was_spent(tmp_p
 def test_a_paid_attempt_without_a_url_goes_to_the_provider_itself(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Guard: the SDK would take the URL from a variable, and from a profile after that."""
+    """Guard: the SDK would take the URL from a variable, its HTTP library whom to trust."""
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/at/all.pem")
     asked = request(None, **paid())
     meter = Meter(asked.limit_usd, Rates(Decimal(1), Decimal(1)), 1)
     client = messages_api._Client(Course(asked, meter, Secret(KEY)), settings(), Clock())

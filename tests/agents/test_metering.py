@@ -58,8 +58,12 @@ def test_open_requests_count_at_their_ceiling_against_the_limit() -> None:
 
 
 def test_limit_is_rounded_down_before_anything_is_held_against_it() -> None:
+    """Guard: a limit of more than six places would be above what the ledger holds for it."""
+    assert Ceiling.of(0, 1, RATES).usd == Decimal("0.0040985")
+
     with pytest.raises(DoesNotFitError):
-        meter("0.0066569999999").open(1)
+        meter("0.0040985", max_tokens=1).open(0)
+    assert meter("0.004099", max_tokens=1).open(0) == 1
 
 
 def test_valid_usage_releases_the_ceiling() -> None:
@@ -139,12 +143,13 @@ def test_the_operators_decimal_context_changes_no_amount() -> None:
     """Whoever runs pytest may have a context of four digits; money must not notice."""
     with decimal.localcontext(decimal.Context(prec=4, rounding=decimal.ROUND_FLOOR)):
         one = meter()
-        number = one.open(1234)
+        number = one.open(12345)
         opened = one.charged
-        one.settle(number, usage(1234, 567))
+        one.settle(number, usage(12345, 567))
+        settled = one.charged
 
-    assert opened == Ceiling.of(1234, 1024, RATES).usd
-    assert one.charged == Decimal("0.0020345")
+    assert opened == Decimal("0.019001")
+    assert settled == Decimal("0.00759")
 
 
 _SEND = st.tuples(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _LOUD = ("anthropic", "httpx2", "httpcore2")
 _SILENT = logging.CRITICAL + 1
+# A connection that lay idle for longer while tools worked may be gone, and nothing is tried twice.
+_KEEP_ALIVE_SECONDS = 5.0
 
 
 class Deadline:
@@ -52,7 +54,10 @@ class DeadlineTransport(httpx2.HTTPTransport):
         super().__init__(verify=verify, trust_env=False, retries=0)
         self._pool.close()
         self._pool = httpcore2.ConnectionPool(
-            ssl_context=verify, retries=0, network_backend=_Backend(deadline)
+            ssl_context=verify,
+            keepalive_expiry=_KEEP_ALIVE_SECONDS,
+            retries=0,
+            network_backend=_Backend(deadline),
         )
 
 
@@ -127,14 +132,11 @@ def quiet() -> Iterator[None]:
     """
     known = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in _LOUD]
     loggers = [logging.getLogger(name) for name in {*known, *_LOUD}]
-    before = [(logger, logger.disabled, logger.level) for logger in loggers]
-    for logger in loggers:
-        # A disabled logger is silent itself; one made later takes its parent's level.
-        logger.disabled = True
+    before = [(logger, logger.level) for logger in loggers]
+    for logger in loggers:  # one made later takes its parent's level
         logger.setLevel(_SILENT)
     try:
         yield
     finally:
-        for logger, disabled, level in before:
-            logger.disabled = disabled
+        for logger, level in before:
             logger.setLevel(level)

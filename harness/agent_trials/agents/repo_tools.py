@@ -130,11 +130,9 @@ class RepoTools:
         if not found:
             return "no path contains the term"
         shown = found[:MAX_PATHS]
-        more = len(found) - len(shown)
-        note = (
-            [f"({more} more paths are not shown; give a term that fewer contain)"] if more else []
-        )
-        return "\n".join([*shown, *note])
+        if more := len(found) - len(shown):
+            shown.append(f"({more} more paths are not shown; give a term that fewer contain)")
+        return "\n".join(shown)
 
     def _read(self, arguments: _Arguments) -> str:
         path = arguments.path("path")
