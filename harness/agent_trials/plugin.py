@@ -42,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from agent_trials.session.workers import WorkerHooks  # noqa: PLC0415 - only with -n
 
         config.pluginmanager.register(WorkerHooks(config), "agent_trials.workers")
+        if _studies_concern(config):
+            config.option.maxworkerrestart = "0"  # a new worker would know nothing of the lost one
     config.pluginmanager.register(Display(config), "agent_trials.display")
 
 

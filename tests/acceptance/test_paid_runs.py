@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fake_cli
+from waiting import await_that
 
 if TYPE_CHECKING:
+    import subprocess
+
     from fake_cli import FakeCli
     from lab import Lab, Outcome
 
@@ -192,22 +192,8 @@ def test_a_deadline_ends_the_agent_and_keeps_the_reservation(lab: Lab, fake: Fak
 
 def begin(lab: Lab, fake: FakeCli) -> subprocess.Popen[str]:
     """Start a paid run in the background; its agent hangs."""
-    return subprocess.Popen(
-        [
-            sys.executable, "-m", "pytest", *lab.paid_arguments(), "--claude-bin", str(fake.path),
-        ],
-        cwd=lab.project, env=lab.environ(lab.paid_environment), text=True, encoding="utf-8",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-
-
-def await_that(condition: object, seconds: float = 60) -> None:
-    """Wait until a condition holds; looking again is all there is, since nobody tells."""
-    assert callable(condition)
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to that in time"
-        os.sched_yield()
+    arguments = [*lab.paid_arguments(), "--claude-bin", str(fake.path)]
+    return lab.begin(*arguments, **lab.paid_environment)
 
 
 def test_sigkill_in_mid_attempt_leaves_the_money_reserved_and_the_agent_dead(
