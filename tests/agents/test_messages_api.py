@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import socket
+import sys
 import threading
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_trials import canonical
+from agent_trials.agents.messages_api import MessagesApi
 from agent_trials.agents.metering import Ceiling, Rates
 from agent_trials.errors import McpServerError
 from agent_trials.records import Status
@@ -20,7 +23,18 @@ from agent_trials.rehearsal import model
 from agent_trials.rehearsal.messages_server import MessagesServer
 from agent_trials.rehearsal.replies import Cut, Held, HttpError, RawBody, Reply, Reset, call, say
 from agent_trials.workspace.mcp_tools import ToolAnswer
-from asking import INPUT_RATE, LIMIT, MODEL, OUTPUT_RATE, Clock, FakeServer, agent, ask, request
+from asking import (
+    DOCS,
+    INPUT_RATE,
+    LIMIT,
+    MODEL,
+    OUTPUT_RATE,
+    Clock,
+    FakeServer,
+    agent,
+    ask,
+    request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -187,6 +201,18 @@ def test_the_scripted_model_answers_with_a_citation_through_the_real_loop(folder
         result = ask(server, folder, prompt="How is the tool to install?\nCite path:line.")
 
     assert result.observation.status is Status.COMPLETED
+    assert "docs/install.md:1: # Install" in result.private["answer"]
+
+
+def test_a_real_server_is_worked_by_the_scripted_model(folder: Path) -> None:
+    command = (sys.executable, "-m", "agent_trials.rehearsal.docs_server", str(folder))
+    docs = dataclasses.replace(DOCS, command=command)
+    with MessagesServer(model.respond) as server:
+        asked = request(server.base_url, mcp_servers=(docs,), prompt="How do I install it?")
+        result = MessagesApi().ask(asked, folder)
+
+    assert result.observation.status is Status.COMPLETED
+    assert result.observation.tool_calls_by_name == {"docs_get": 1, "docs_search": 1}
     assert "docs/install.md:1: # Install" in result.private["answer"]
 
 
