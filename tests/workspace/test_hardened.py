@@ -167,6 +167,16 @@ def test_runs_nothing_that_a_checkout_names(checkout: Path, tmp_path: Path, atta
     assert trap.was_sprung(), "the attack does not work against plain git, so it proves nothing"
 
 
+def test_speaks_with_no_remote(checkout: Path, tmp_path: Path) -> None:
+    """The protocols are closed for a fetch that is asked for, too."""
+    trap = Trap(tmp_path)
+    lazy_fetch(checkout, trap)
+    with pytest.raises(WorkspaceError, match="transport 'ext' not allowed"):
+        hardened.run(checkout, "fetch", "origin")
+
+    assert not trap.was_sprung()
+
+
 def test_reads_no_configuration_of_the_operator(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +213,7 @@ def test_gives_git_no_variable_that_is_not_listed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("LC_MESSAGES", "de_DE.UTF-8")
     variables = hardened.environment()
 
+    assert variables["GIT_NO_LAZY_FETCH"] == "1"
     assert {name for name in variables if not name.startswith("GIT_")} <= {
         *("PATH", "HOME", "LC_ALL", "DEVELOPER_DIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
     }

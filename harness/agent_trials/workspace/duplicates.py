@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 READ_ONLY_FILE = 0o444
 MODIFIED_AT = 946_684_800
@@ -20,7 +19,7 @@ _FICLONE = 0x40049409
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
-def duplicate(pairs: Iterable[tuple[Path, Path]], *, may_link: bool) -> None:
+def duplicate(pairs: Iterable[tuple[str, str]], *, may_link: bool) -> None:
     """Make each second file from the first one, in the cheapest way that the file system has.
 
     Args:
@@ -42,7 +41,7 @@ def duplicate(pairs: Iterable[tuple[Path, Path]], *, may_link: bool) -> None:
                 ways.pop(0)
 
 
-def share_blocks(source: Path, target: Path) -> None:
+def share_blocks(source: str, target: str) -> None:
     """Make a copy that shares its blocks until one of the two is written to.
 
     Raises:
@@ -53,29 +52,30 @@ def share_blocks(source: Path, target: Path) -> None:
         if libc.clonefile(os.fsencode(source), os.fsencode(target), 0) != 0:
             raise OSError(ctypes.get_errno(), "clonefile")
         return
-    with source.open("rb") as origin:
+    with open(source, "rb") as origin:  # noqa: PTH123 - thousands of files, and no path objects
         made = os.open(target, _CREATE, 0o600)
         try:
             fcntl.ioctl(made, _FICLONE, origin.fileno())
             _finish(made)
         except OSError:
-            target.unlink()
+            os.unlink(target)  # noqa: PTH108 - as above
             raise
         finally:
             os.close(made)
 
 
-def share_inode(source: Path, target: Path) -> None:
+def share_inode(source: str, target: str) -> None:
     """Make a second name of the same file."""
     os.link(source, target, follow_symlinks=False)
 
 
-def copy(source: Path, target: Path) -> None:
+def copy(source: str, target: str) -> None:
     """Make a copy of the bytes."""
-    write(target, source.read_bytes())
+    with open(source, "rb", buffering=0) as origin:  # noqa: PTH123 - as above
+        write(target, origin.readall())
 
 
-def write(target: Path, data: bytes) -> None:
+def write(target: str, data: bytes) -> None:
     """Write a new read-only file; its mode does not depend on the umask."""
     made = os.open(target, _CREATE, 0o600)
     try:

@@ -60,10 +60,7 @@ def seal(
         )
     _make_folder(into)
     try:
-        contents = blobs.read(checkout, chosen)
-        files = tuple(
-            _seal_file(into, entry.path, data) for entry, data in zip(chosen, contents, strict=True)
-        )
+        files = tuple(_seal_files(into, chosen, blobs.read(checkout, chosen)))
         _make_read_only(into, files)
     except BaseException:
         remove(into)
@@ -95,29 +92,39 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _seal_file(master: Path, path: str, data: bytes) -> SealedFile:
-    target = master / path
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write(target, data)
-    except FileExistsError as error:
-        raise WorkspaceError(
-            f"{path} has the name of another file but for its case, and the file system of"
-            f" {master} does not tell them apart; use one that does"
-        ) from error
-    except OSError as error:
-        raise WorkspaceError(f"{target} cannot be written: {error.strerror}; make room") from error
-    return SealedFile(path, len(data), canonical.digest(data))
+def _seal_files(
+    master: Path, entries: Iterable[blobs.TreeEntry], contents: Iterator[bytes]
+) -> Iterator[SealedFile]:
+    """Write each file as its bytes come, and yield what was written."""
+    made = {""}
+    for entry, data in zip(entries, contents, strict=True):
+        folder = entry.path.rpartition("/")[0]
+        try:
+            if folder not in made:
+                (master / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+                made.add(folder)
+            write(f"{master}/{entry.path}", data)
+        except FileExistsError as error:
+            raise WorkspaceError(
+                f"{entry.path} has the name of another file but for its case, and the file system"
+                f" of {master} does not tell them apart; use one that does"
+            ) from error
+        except OSError as error:
+            raise WorkspaceError(
+                f"{entry.path} cannot be written to {master}: {error.strerror}; make room"
+            ) from error
+        yield SealedFile(entry.path, len(data), canonical.digest(data))
 
 
-def _folders(files: Iterable[SealedFile]) -> set[str]:
-    """Return every folder that holds a file, directly or not, without the top one."""
-    return {
-        parent.as_posix()
-        for file in files
-        for parent in Path(file.path).parents
-        if parent.as_posix() != "."
-    }
+def _folders(files: Iterable[SealedFile]) -> list[str]:
+    """Return every folder that holds a file, directly or not, parents first, without the top."""
+    found: set[str] = set()
+    for file in files:
+        folder = file.path.rpartition("/")[0]
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return sorted(found)
 
 
 def _make_read_only(top: Path, files: Iterable[SealedFile]) -> None:
@@ -173,9 +180,9 @@ def _neutral_place(parent: Path | None) -> Path:
 
 def _lay_out(corpus: SealedCorpus, folder: Path, *, may_link: bool) -> None:
     try:
-        for name in sorted(_folders(corpus.files)):
+        for name in _folders(corpus.files):
             (folder / name).mkdir(mode=0o700)
-        pairs = ((corpus.folder / file.path, folder / file.path) for file in corpus.files)
+        pairs = ((f"{corpus.folder}/{each.path}", f"{folder}/{each.path}") for each in corpus.files)
         duplicate(pairs, may_link=may_link)
         _make_read_only(folder, corpus.files)
     except OSError as error:
@@ -216,7 +223,7 @@ def differences(corpus: SealedCorpus, folder: Path) -> tuple[str, ...]:
 
 def _is_as_sealed(folder: Path, file: SealedFile) -> bool:
     try:
-        opened = os.open(folder / file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        opened = os.open(f"{folder}/{file.path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     with open(opened, "rb", buffering=0) as stream:  # noqa: PTH123 - a descriptor, no path
