@@ -221,7 +221,7 @@ class AttemptRequest:
     transport: str
     transport_settings: Any
     model: str
-    prompt: str
+    prompt: str = field(repr=False)
     limit_usd: Decimal
     corpus: SealedCorpus
     mcp_servers: tuple[McpServer, ...]
@@ -242,8 +242,8 @@ class AttemptResult:
     """
 
     observation: Observation
-    private: Mapping[str, Any] = field(default_factory=dict)
-    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    private: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    artifacts: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
 
 _UNCHANGED = {"mcp_servers"}  # the specification's own spelling

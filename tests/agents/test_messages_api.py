@@ -112,7 +112,7 @@ def test_a_request_holds_what_the_study_sets_and_nothing_else(folder: Path) -> N
 def test_temperature_is_sent_only_where_the_study_sets_one(folder: Path) -> None:
     with MessagesServer([say("one"), say("two")]) as server:
         ask(server, folder)
-        ask(server, folder, temperature=None)
+        ask(server, folder, temperature="not-sent")
         first, second = server.asked
 
     assert first["temperature"] == 0

@@ -34,7 +34,7 @@ from agent_trials.agents.toolbox import ToolsMissingError
 from agent_trials.errors import AgentError, McpServerError
 from agent_trials.money import ZERO
 from agent_trials.records import AttemptResult, Observation, Secret, Status
-from agent_trials.study.settings import HttpSettings
+from agent_trials.study.settings import NOT_SENT, HttpSettings
 from agent_trials.workspace import mcp_server
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class _Client:
                 messages=cast("Any", messages),
                 tools=cast("Any", messages_reply.sendable(tools)),
                 # The SDK has no parameter for it any more; the API still takes it.
-                extra_body=None if written is None else {"temperature": _number(written)},
+                extra_body=None if written == NOT_SENT else {"temperature": _number(written)},
                 timeout=seconds,
             )
         return raw.http_response

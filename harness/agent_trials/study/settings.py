@@ -46,6 +46,9 @@ def _character_set(written: str) -> str:
     return written
 
 
+NOT_SENT = "not-sent"
+"""The word of a manifest for a temperature that its model does not take."""
+
 OPERATOR = "operator"
 """The word of a manifest that leaves a value to the command line."""
 
@@ -276,7 +279,9 @@ class HttpSettings:
     output_usd_per_million: PositiveMoney | Operator
     max_turns: Count = 8
     max_tokens: Count = 1024
-    temperature: Annotated[str, StringConstraints(pattern=r"^[01](\.[0-9]{1,3})?$")] | None = "0"
+    temperature: Annotated[str, StringConstraints(pattern=r"^([01](\.[0-9]{1,3})?|not-sent)$")] = (
+        "0"
+    )
     max_tool_calls: Count = 20
     result_characters: Count = 16_000
     request_timeout_seconds: Count = 60
