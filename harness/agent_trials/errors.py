@@ -4,6 +4,7 @@
     ├── ProblemsError            all that is wrong with something, found at once
     │   ├── StudyError           a study's files
     │   │   └── FreezeRefusedError   a freeze or an amendment that was not made
+    │   ├── PrepareRefusedError  checkouts that were not made
     │   └── RunRefusedError      a run that may not start (pytest exits with 4)
     ├── MoneyError               an amount that is none
     ├── LedgerError              a ledger that cannot be created, read or appended to
@@ -75,6 +76,12 @@ class FreezeRefusedError(StudyError):
     """A freeze or an amendment that was not made; nothing was written."""
 
     heading = "agent-trials: refused, nothing was written:"
+
+
+class PrepareRefusedError(ProblemsError):
+    """Checkouts that were not made; nothing was left behind."""
+
+    heading = "agent-trials: refused, no checkout was made:"
 
 
 class RunRefusedError(ProblemsError):
