@@ -1,4 +1,4 @@
-"""What the plugin costs pytest: 10,000 attempts against 10,000 plain tests, and a run without a study.
+"""What the plugin costs pytest: 10,000 attempts, and a run that meets no study.
 
 Prints two ratios of medians, measured side by side in one run:
     collecting a study of 10,000 attempts over collecting a plain module of as many (at most 1.5)
@@ -6,6 +6,8 @@ Prints two ratios of medians, measured side by side in one run:
 
     python benchmarks/collection.py [ROUNDS]
 """
+
+# ruff: noqa: T201 - figures are what it is for
 
 from __future__ import annotations
 
