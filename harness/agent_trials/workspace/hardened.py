@@ -99,7 +99,9 @@ def command(checkout: Path, settings: Mapping[str, str]) -> tuple[str, ...]:
     """Return the beginning of every call: git itself, the settings, the repository."""
     pairs = {**_SETTINGS, **settings}.items()
     options = (part for name, value in pairs for part in ("-c", f"{name}={value}"))
-    place = (f"--git-dir={checkout / '.git'}", f"--work-tree={checkout}")
+    # git starts inside the checkout, where a relative path would lead elsewhere.
+    top = checkout.absolute()
+    place = (f"--git-dir={top / '.git'}", f"--work-tree={top}")
     return (_executable(), "--no-pager", "--literal-pathspecs", *options, *place)
 
 
