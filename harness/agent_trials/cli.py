@@ -26,6 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "freeze": ("agent_trials.commands.freeze", "Fix a study before its first paid attempt."),
     "amend": ("agent_trials.commands.amend", "Record what was changed in a frozen study."),
+    "prepare": (
+        "agent_trials.commands.prepare",
+        "Make clean checkouts of a study's repositories at their pins.",
+    ),
     "show": ("agent_trials.commands.show", "Show what a ledger holds."),
     "verify": ("agent_trials.commands.verify", "Check every line, rule and opening of a ledger."),
 }
