@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import repositories
+from agent_trials import canonical
 from agent_trials.errors import WorkspaceError
+from agent_trials.records import SealedCorpus, SealedFile
 from agent_trials.study.settings import CorpusFilter
 from agent_trials.workspace import blobs, export
 from agent_trials.workspace.duplicates import MODIFIED_AT
@@ -21,8 +23,6 @@ from agent_trials.workspace.removal import remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from agent_trials.records import SealedCorpus
 
 PUBLIC: dict[str, str] = {
     "README.md": "one\n",
@@ -176,6 +176,23 @@ def test_every_export_has_the_same_files_under_another_path_of_the_same_length(
     assert {len(str(path)) for path in paths} == {len(str(paths[0]))}
     assert all(re.fullmatch(r"workspace-[0-9a-f]{16}", path.name) for path in paths)
     assert list(place.iterdir()) == []
+
+
+def test_the_modes_bind_whoever_is_not_root(unprivileged: Path) -> None:
+    """The agent cannot write into its working folder, and the export goes all the same."""
+    master = unprivileged / "sealed"
+    repositories.write(master, PUBLIC)
+    files = tuple(
+        SealedFile(name, len(data), canonical.digest(data))
+        for name, data in sorted(as_bytes(PUBLIC).items())
+    )
+    corpus = SealedCorpus("docs", "0" * 40, master, export.list_digest(files), files)
+    with export.export(corpus, writable_arm=True, parent=unprivileged) as folder:
+        for forbidden in (folder / "README.md", folder / "new.md", folder / "docs/new.md"):
+            with pytest.raises(PermissionError):
+                forbidden.write_text("x", encoding="utf-8")
+
+    assert list(unprivileged.iterdir()) == [master]
 
 
 def test_lays_out_in_the_temporary_folder_unless_told_otherwise(corpus: SealedCorpus) -> None:

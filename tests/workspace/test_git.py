@@ -54,6 +54,11 @@ def skip_worktree(checkout: Path) -> None:
     repositories.write(checkout, {"README.md": "changed"})
 
 
+def sparse_checkout(checkout: Path) -> None:
+    repositories.git(checkout, "sparse-checkout", "set", "--no-cone", "/*", "!/README.md")
+    assert not (checkout / "README.md").exists()
+
+
 def forge_the_time(checkout: Path) -> None:
     readme = checkout / "README.md"
     os.utime(readme, (1_000_000_000, 1_000_000_000))
@@ -101,6 +106,7 @@ def line_ends(checkout: Path) -> None:
     [
         assume_unchanged,
         skip_worktree,
+        sparse_checkout,
         forge_the_time,
         another_work_tree,
         untracked_unseen,

@@ -214,6 +214,7 @@ def test_gives_git_no_variable_that_is_not_listed(monkeypatch: pytest.MonkeyPatc
     variables = hardened.environment()
 
     assert variables["GIT_NO_LAZY_FETCH"] == "1"
+    assert variables["GIT_CONFIG_GLOBAL"] == os.devnull
     assert {name for name in variables if not name.startswith("GIT_")} <= {
         *("PATH", "HOME", "LC_ALL", "DEVELOPER_DIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
     }

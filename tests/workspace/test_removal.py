@@ -57,8 +57,10 @@ def special(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("prepare", [fill, lock, link_out, link_hard, nest, special])
-def test_removes_a_folder_and_nothing_else(tmp_path: Path, prepare: Callable[[Path], None]) -> None:
-    precious, folder = tmp_path / "precious", tmp_path / "folder"
+def test_removes_a_folder_and_nothing_else(
+    unprivileged: Path, prepare: Callable[[Path], None]
+) -> None:
+    precious, folder = unprivileged / "precious", unprivileged / "folder"
     for each in (precious, folder):
         each.mkdir()
     (precious / "file").write_text("x", encoding="utf-8")
@@ -67,7 +69,7 @@ def test_removes_a_folder_and_nothing_else(tmp_path: Path, prepare: Callable[[Pa
     prepare(folder)
     remove(folder)
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious"]
+    assert [path.name for path in unprivileged.iterdir()] == ["precious"]
     assert (precious / "file").read_text(encoding="utf-8") == "x"
     assert (precious / "file").stat().st_mode & 0o777 == 0o640
     assert precious.stat().st_mode & 0o777 == 0o750

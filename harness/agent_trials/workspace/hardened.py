@@ -49,7 +49,6 @@ _SETTINGS = {
     "core.pager": "cat",
     "core.sshCommand": "false",
     "core.autocrlf": "false",
-    "core.sparseCheckout": "false",
     "credential.helper": "",
     "diff.external": "",
     "gc.auto": "0",

@@ -25,9 +25,10 @@ def remove(folder: Path) -> None:
         WorkspaceError: it is no folder any more, or something in it cannot be removed.
     """
     try:
+        if stat.S_ISDIR(folder.lstat().st_mode):
+            folder.chmod(0o700)
         top = os.open(folder, _OPEN_FOLDER)
         try:
-            os.fchmod(top, 0o700)
             while names := os.listdir(top):  # noqa: PTH208 - a descriptor, no path
                 for name in names:
                     _remove_entry(top, name)
