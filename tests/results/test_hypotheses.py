@@ -115,6 +115,15 @@ def test_drawn_sign_flips_are_the_documented_ones() -> None:
     assert found.extreme == extreme + 1
 
 
+def test_drawn_sign_flips_are_exact_beyond_the_machine_s_numbers() -> None:
+    """Very fine fractions make whole numbers that 64 bits do not hold; a wrapped sum would lie."""
+    plain = [Fraction(value) for value in (*DARWIN, 3, 5, 7)]
+    huge = [value * 10**30 for value in plain]
+
+    assert sign_flip([value / 3**40 for value in huge]) == sign_flip(plain)
+    assert sign_flip([*huge, Fraction(1, 7)]) == sign_flip([*plain, Fraction(1, 7 * 10**30)])
+
+
 @settings(max_examples=5)
 @given(st.lists(st.integers(-9, 9), min_size=17, max_size=20), st.randoms())
 def test_drawn_sign_flips_see_neither_arm_nor_order(means: list[int], random: object) -> None:

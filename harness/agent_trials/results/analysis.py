@@ -27,7 +27,7 @@ from agent_trials.results.effects import (
 )
 from agent_trials.results.hypotheses import McNemar, SignFlip, holm, mcnemar, sign_flip
 from agent_trials.results.numbers import Number, rounded
-from agent_trials.results.rows import differences, log_ratios, task_means
+from agent_trials.results.rows import differences, exactly, log_ratios, task_means
 from agent_trials.results.rules import CORRECTNESS
 from agent_trials.results.statistics import Interval, NoInterval, bca_interval
 
@@ -120,7 +120,7 @@ def analyse_endpoint(
     seed: int = 0,
 ) -> Analysis:
     """Return the analysis of one endpoint; ``holm_p`` is left to ``analyse``."""
-    planned = tuple(rows)
+    planned = exactly(rows)
     pairs = differences(planned)
     means = tuple(task_means(pairs).values())
     position = position_effect(pairs, seed=seed)

@@ -18,14 +18,18 @@ import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
-from math import comb, lcm
-from operator import add
-from typing import TYPE_CHECKING
+from math import comb
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from agent_trials.results.numbers import whole
 from agent_trials.results.rows import measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from agent_trials.results.rows import Row
 
@@ -36,6 +40,7 @@ FLIPS = 100_000
 """How many seeded arrangements are drawn above it."""
 
 _CHUNK = 8
+_LARGEST_SUM = 2**63
 
 
 @dataclass(frozen=True)
@@ -90,17 +95,18 @@ def sign_flip(means: Iterable[Fraction], *, seed: int = 0) -> SignFlip | None:
     least significant bit of each byte first; a 1 is a minus, over the absolute differences in
     ascending order. Any program can draw them again, and exchanging the arms draws the same.
     """
-    signed = _whole(tuple(means))
+    signed, _ = whole(tuple(means))
     if not signed:
         return None
     observed = abs(sum(signed))
-    whole = sorted(map(abs, signed))
-    if len(whole) <= EXACT_TASKS:
+    sizes = sorted(map(abs, signed))
+    if len(sizes) <= EXACT_TASKS:
         # Flipping every sign gives the mirrored sum, so half of the arrangements is enough.
-        sums = _signed_sums(whole[1:], whole[0])
-        return SignFlip(len(whole), 2 * _extreme(sums, observed), 2 ** len(whole), exact=True)
-    drawn = _extreme(_drawn_sums(whole, seed), observed)
-    return SignFlip(len(whole), drawn + 1, FLIPS + 1, exact=False)
+        sums = _signed_sums(sizes[1:], sizes[0])
+        extreme = 2 * sum(abs(total) >= observed for total in sums)
+        return SignFlip(len(sizes), extreme, 2 ** len(sizes), exact=True)
+    drawn = int(np.count_nonzero(abs(_drawn_sums(sizes, seed)) >= observed))
+    return SignFlip(len(sizes), drawn + 1, FLIPS + 1, exact=False)
 
 
 def smallest_sign_flip_p(tasks: int) -> Fraction:
@@ -150,11 +156,6 @@ def holm(p_values: Mapping[str, Fraction | None]) -> dict[str, Fraction | None]:
     return adjusted
 
 
-def _whole(values: Sequence[Fraction]) -> list[int]:
-    scale = lcm(*(value.denominator for value in values))
-    return [int(value * scale) for value in values]
-
-
 def _signed_sums(values: Sequence[int], start: int) -> list[int]:
     sums = [start]
     for value in values:
@@ -162,19 +163,20 @@ def _signed_sums(values: Sequence[int], start: int) -> list[int]:
     return sums
 
 
-def _extreme(sums: Iterable[int], observed: int) -> int:
-    return sum(abs(total) >= observed for total in sums)
-
-
-def _drawn_sums(values: Sequence[int], seed: int) -> list[int]:
+def _drawn_sums(values: Sequence[int], seed: int) -> NDArray[Any]:
     chunks = [values[at : at + _CHUNK] for at in range(0, len(values), _CHUNK)]
-    drawn = hashlib.shake_256(f"sign-flip/{seed}".encode("ascii")).digest(len(chunks) * FLIPS)
-    totals = [0] * FLIPS
+    digest = hashlib.shake_256(f"sign-flip/{seed}".encode("ascii")).digest(len(chunks) * FLIPS)
+    drawn = np.frombuffer(digest, dtype=np.uint8).reshape(FLIPS, len(chunks))
+    # Whole numbers of the machine where every sum fits, of Python where one might not.
+    kind = np.int64 if sum(values) < _LARGEST_SUM else np.object_
+    totals = np.zeros(FLIPS, dtype=kind)
     for at, chunk in enumerate(chunks):
-        signed = [_with_signs(chunk, bits) for bits in range(2**_CHUNK)]
-        totals = list(map(add, totals, map(signed.__getitem__, drawn[at :: len(chunks)])))
+        of_byte = _signs()[:, : len(chunk)].astype(kind) @ np.array(chunk, dtype=kind)
+        totals = totals + of_byte[drawn[:, at]]
     return totals
 
 
-def _with_signs(values: Sequence[int], bits: int) -> int:
-    return sum(-value if bits >> at & 1 else value for at, value in enumerate(values))
+def _signs() -> NDArray[np.int64]:
+    """Return the signs that each byte stands for, least significant bit first, a 1 being minus."""
+    every = np.arange(2**_CHUNK, dtype=np.uint8)[:, None]
+    return 1 - 2 * np.unpackbits(every, axis=1, bitorder="little").astype(np.int64)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Number: TypeAlias = int | Decimal | Fraction | float
 """What a measured value may be; a bool is none."""
@@ -32,6 +32,8 @@ def exact(number: Number) -> Fraction:
         TypeError: it is a bool or no number at all.
         RuntimeError: it is not finite.
     """
+    if type(number) is Fraction:
+        return number
     if isinstance(number, bool) or not isinstance(number, int | Decimal | Fraction | float):
         raise TypeError(f"{number!r} is no number; a value that was not measured is None")
     if not math.isfinite(number):
@@ -52,28 +54,39 @@ def text(number: Number) -> str:
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
+def whole(values: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Return the values as whole numbers, and the scale that they were multiplied by (at least 1).
+
+    Whole numbers add and compare many times faster than fractions, and as exactly.
+    """
+    scale = math.lcm(*(value.denominator for value in values))
+    return [value.numerator * (scale // value.denominator) for value in values], scale
+
+
 def mean(values: Iterable[Fraction]) -> Fraction | None:
     """Return the exact mean, None of nothing."""
-    every = tuple(values)
-    return sum(every, Fraction(0)) / len(every) if every else None
+    amounts, scale = whole(tuple(values))
+    return Fraction(sum(amounts), scale * len(amounts)) if amounts else None
 
 
 def median(values: Iterable[Fraction]) -> Fraction | None:
     """Return the exact median, the mean of the middle two for an even count, None of nothing."""
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return mean(
-        ordered[middle : middle + 1] if len(ordered) % 2 else ordered[middle - 1 : middle + 1]
-    )
+    amounts, scale = whole(tuple(values))
+    if not amounts:
+        return None
+    amounts.sort()
+    half = len(amounts) // 2
+    return Fraction(amounts[half] + amounts[-half - 1], 2 * scale)
 
 
 def variance(values: Iterable[Fraction]) -> Fraction | None:
     """Return the exact sample variance (divisor n - 1), None of fewer than two values."""
-    every = tuple(values)
-    centre = mean(every)
-    if centre is None or len(every) < 2:  # noqa: PLR2004 - one value has no spread
+    amounts, scale = whole(tuple(values))
+    n, total = len(amounts), sum(amounts)
+    if n < 2:  # noqa: PLR2004 - one value has no spread
         return None
-    return sum(((value - centre) ** 2 for value in every), Fraction(0)) / (len(every) - 1)
+    squares = n * sum(amount * amount for amount in amounts) - total * total
+    return Fraction(squares, n * (n - 1) * scale * scale)
 
 
 def nearest_rank(values: Iterable[Number], percent: int = 95) -> Fraction | None:

@@ -97,7 +97,7 @@ def log_ratios(rows: Iterable[Row]) -> tuple[Difference, ...] | None:
         control, treatment = measured(row.control), measured(row.treatment)
         if control is None or treatment is None:
             continue
-        if control <= 0 or treatment <= 0:
+        if control.numerator <= 0 or treatment.numerator <= 0:
             return None
         # Two logarithms, so that exchanging the arms negates the difference exactly.
         found.append(Difference(row.task, exact(math.log(treatment) - math.log(control)), row))
@@ -117,6 +117,14 @@ def task_means(pairs: Iterable[Difference]) -> dict[str, Fraction]:
     return {task: _mean(amounts) for task, amounts in by_task(pairs).items()}
 
 
+def exactly(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return the rows with every measured value as a fraction, so that it is read once."""
+    return tuple(
+        replace(row, control=_exactly(row.control), treatment=_exactly(row.treatment))
+        for row in rows
+    )
+
+
 def tasks_of(rows: Iterable[Row]) -> tuple[str, ...]:
     """Return the names of the rows' tasks, sorted."""
     return tuple(sorted({row.task for row in rows}))
@@ -125,6 +133,11 @@ def tasks_of(rows: Iterable[Row]) -> tuple[str, ...]:
 def swapped(rows: Mapping[str, Iterable[Row]]) -> dict[str, tuple[Row, ...]]:
     """Return the rows of every endpoint with the two arms exchanged."""
     return {endpoint: tuple(row.swapped() for row in of) for endpoint, of in rows.items()}
+
+
+def _exactly(value: Value) -> Value:
+    known = measured(value)
+    return value if known is None else known
 
 
 def _mean(amounts: tuple[Fraction, ...]) -> Fraction:

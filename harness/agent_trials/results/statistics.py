@@ -24,7 +24,7 @@ import numpy as np
 from scipy import stats
 
 from agent_trials.results.hypotheses import SignFlip, sign_flip
-from agent_trials.results.numbers import Number, exact, mean, rounded, variance
+from agent_trials.results.numbers import Number, exact, mean, rounded, variance, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -216,12 +216,12 @@ def _standard_error(values: Sequence[Fraction]) -> float | None:
 
 
 def _bootstrap(ordered: Sequence[Fraction], seed: int, level: Decimal) -> tuple[float, float]:
-    whole, scale = _whole_numbers(ordered)
+    amounts, scale = _whole_numbers(ordered)
     result = stats.bootstrap(
-        (np.array(whole, dtype=np.float64),),
+        (np.array(amounts, dtype=np.float64),),
         np.mean,
         n_resamples=RESAMPLES,
-        batch=max(1, _MOST_DRAWN_AT_ONCE // len(whole)),
+        batch=max(1, _MOST_DRAWN_AT_ONCE // len(amounts)),
         confidence_level=float(level),
         method="BCa",
         rng=np.random.Generator(np.random.PCG64(seed)),
@@ -232,8 +232,10 @@ def _bootstrap(ordered: Sequence[Fraction], seed: int, level: Decimal) -> tuple[
 
 def _whole_numbers(values: Sequence[Fraction]) -> tuple[list[int], float]:
     """Return the values as whole numbers whose sums a float holds exactly, and their scale."""
-    scale = Fraction(math.lcm(*(value.denominator for value in values)))
-    largest = max(abs(value) for value in values)
-    if largest * scale * len(values) >= _LARGEST_WHOLE:
-        scale = Fraction(_LARGEST_WHOLE // (2 * len(values))) / largest
-    return [round(value * scale) for value in values], float(scale)
+    amounts, scale = whole(values)
+    largest = max(map(abs, amounts))
+    if largest * len(amounts) < _LARGEST_WHOLE:
+        return amounts, float(scale)
+    # Too fine for a float: as fine as fits, the largest still below the limit.
+    coarser = Fraction(_LARGEST_WHOLE // (2 * len(amounts)), largest)
+    return [round(amount * coarser) for amount in amounts], float(scale * coarser)
