@@ -172,6 +172,19 @@ def test_a_tool_call_that_crossed_the_limit_is_no_answer() -> None:
     assert reading.answer is None
 
 
+def test_what_an_earlier_message_said_is_no_answer() -> None:
+    """The last message, which crossed the limit, only asked for a tool."""
+    lines = events("success-repo")[:3]
+    lines[2]["message"]["id"] = "msg_0002"
+    over = {"subtype": "error_max_budget_usd", "is_error": True, "result": None}
+    stdout = stdout_of([*lines, {**events("success-repo")[-1], **over}])
+
+    reading = transcript.read(stdout, ERROR, expected())
+
+    assert reading.status is Status.BUDGET_EXCEEDED
+    assert reading.answer is None
+
+
 def test_an_error_text_is_no_answer() -> None:
     reading = transcript.read(recording("api-error-400").stdout, ERROR, expected())
 

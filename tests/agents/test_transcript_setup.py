@@ -380,6 +380,21 @@ def test_only_a_line_feed_ends_a_line(separator: str) -> None:
     assert reading.status is Status.COMPLETED
 
 
+def test_a_carriage_return_between_fields_ends_no_line() -> None:
+    stdout = recording("success-repo").stdout.replace(b',"subtype":"init"', b',\r"subtype":"init"')
+
+    assert transcript.read(stdout, DONE, expected()).status is Status.COMPLETED
+
+
+def test_details_can_be_written_anywhere_and_are_cut_to_a_sane_length() -> None:
+    lines = events("success-repo")
+    _init(lines)["model"] = "\ud83d" + "x" * 100_000
+
+    [finding] = [f for f in _read(lines).findings if f.code == "model-differs"]
+
+    assert len(finding.detail.encode()) < 10_000
+
+
 def test_unknown_events_and_fields_and_any_order_of_fields_are_tolerated() -> None:
     lines = [
         dict(reversed([*line.items(), ("news", {"a": [1]})])) for line in events("success-mcp")
