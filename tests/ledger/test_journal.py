@@ -25,6 +25,7 @@ from agent_trials.ledger.chain import read
 from agent_trials.ledger.journal import Journal
 from agent_trials.ledger.private import Artifact
 from agent_trials.records import Status
+from agent_trials.results.summary import verify
 from ledgers import AMOUNT
 
 if TYPE_CHECKING:
@@ -91,6 +92,19 @@ def test_a_ledger_that_cannot_be_made_leaves_nothing_behind(path: Path, calls: i
         ledgers.create(path, disk=disk)
 
     assert list(path.parent.iterdir()) == []
+
+
+def test_a_power_cut_after_the_opening_does_not_lose_the_ledger(path: Path) -> None:
+    """Its name lasts, and those of its openings: what is reserved next can be found again."""
+    attempts = ledgers.plan()
+    disk = ledgers.FailingDisk(1_000, fail=ledgers.cut_power, forgets=path.parent)
+    journal = ledgers.create(path, attempts, disk=disk)
+    disk.left = 0
+    with pytest.raises(ledgers.PowerCut):
+        reserve(journal, attempts[0], attempts)
+    verification = verify(path, journal.head)
+
+    assert verification.opened == verification.committed == 3
 
 
 @pytest.mark.parametrize("lacking", ["capUsd", "resume", "infraReruns", "attempts", "transport"])
@@ -517,6 +531,22 @@ def test_the_first_stop_is_the_one_that_stands(path: Path) -> None:
         reserve(journal, attempts[0], attempts)
 
 
+def test_a_settlement_stops_the_run_before_anybody_reserves(path: Path) -> None:
+    """Both lines are one append; a run that is over already keeps its first reason."""
+    attempts = ledgers.plan(tasks=3)
+    journal = ledgers.create(path, attempts)
+    for attempt in (attempts[0], attempts[2]):
+        reserve(journal, attempt, attempts)
+    before = path.stat().st_size
+    journal.settle(attempts[0], ledgers.result("0.1", Status.FAILED), stop="failed")
+    journal.settle(attempts[2], ledgers.result("0.1", Status.TIMED_OUT), stop="timed-out")
+
+    assert ledgers.events(path)[-3:] == ["attempt-settled", "run-stopped", "attempt-settled"]
+    assert path.read_bytes()[before:].count(b"\n") == 3
+    assert journal.stopped is not None
+    assert (journal.stopped.reason, journal.stopped.cell) == ("failed", attempts[0].cell)
+
+
 def test_a_reason_is_a_code(path: Path) -> None:
     """Free text may hold anything, and lines are public."""
     journal = ledgers.create(path)
@@ -525,6 +555,8 @@ def test_a_reason_is_a_code(path: Path) -> None:
         journal.stop("Could not read /home/someone")
     with pytest.raises(RuntimeError, match="is a code"):
         journal.release_pair(0, "")
+    with pytest.raises(RuntimeError, match="is a code"):
+        journal.settle(ledgers.plan()[0], ledgers.result(), stop="it failed")
 
 
 def test_a_closed_run_states_what_it_came_to(path: Path) -> None:

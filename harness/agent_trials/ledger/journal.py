@@ -177,13 +177,22 @@ class Journal(Hand):
                 )
             self._write(appender, *announcements.reservation(planned, decision.admitted, amount))
 
-    def settle(self, planned: PlannedAttempt, result: AttemptResult) -> Totals:
+    def settle(
+        self, planned: PlannedAttempt, result: AttemptResult, *, stop: str | None = None
+    ) -> Totals:
         """Record what a reserved attempt came to; its private parts first.
+
+        Args:
+            planned: the attempt.
+            result: what it gave back.
+            stop: why the run is stopped by it, if it is; nobody reserves in between.
 
         Raises:
             RuntimeError: it is not reserved, or it charges less than its own figures demand;
                 nothing was written, and the reservation stays.
         """
+        if stop is not None:
+            _must_be_code(stop)
         settlement = announcements.settlement(planned, result)
         with self._writer.locked() as appender:
             reservation = self._state.unsettled.get((self.run, planned.cell))
@@ -191,7 +200,9 @@ class Journal(Hand):
                 raise RuntimeError(f"{planned.cell.item} is not reserved")
             if wrong := charges.problem(settlement.fields["observation"], reservation):
                 raise RuntimeError(f"{planned.cell.item} is not settled: {wrong}")
-            self._write(appender, settlement)
+            stops = stop is not None and self._is_current() and not self._state.run.is_over
+            stopping = [announcements.stop(stop, planned.cell)] if stop and stops else []
+            self._write(appender, settlement, *stopping)
             return self._state.totals()
 
     def release_pair(self, pair: int, reason: str) -> None:
