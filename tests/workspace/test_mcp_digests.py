@@ -73,9 +73,9 @@ def move(engine: Path) -> None:
     (engine / "README.md").rename(engine / "readme.md")
 
 
-def link(engine: Path) -> None:
-    (engine / "README.md").unlink()
-    (engine / "README.md").symlink_to("dist/cli.js")
+def lead_elsewhere(engine: Path) -> None:
+    (engine / "bin").unlink()
+    (engine / "bin").symlink_to("README.md")
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,12 @@ def link(engine: Path) -> None:
         lambda engine: (engine / "dist/cli.js").write_text("serve(1)\n", encoding="ascii"),
         lambda engine: (engine / "node_modules").mkdir() or (engine / "node_modules/a").touch(),
         move,
-        link,
+        lead_elsewhere,
     ],
-    ids=["a byte", "a dependency", "a name", "a link"],
+    ids=["a byte", "a dependency", "a name", "where a link leads"],
 )
 def test_whatever_runs_changes_the_digest(engine: Path, change: object) -> None:
+    (engine / "bin").symlink_to("dist/cli.js")
     before = folder_digest(engine)
     assert callable(change)
     change(engine)

@@ -168,6 +168,15 @@ def test_a_server_that_dies_in_a_call_stays_dead(tmp_path: Path) -> None:
     assert answers == [ToolAnswer("Connection closed", is_error=True, died=True)] * 2
 
 
+def test_an_answer_without_an_end_is_not_kept(tmp_path: Path) -> None:
+    """It would fill the harness's memory."""
+    limits = ConnectionLimits(grace_seconds=0.05, line_bytes=1_000_000)
+    with connect(server("never-ends-its-line"), folder=tmp_path, limits=limits) as connection:
+        answer = connection.call("docs.get", {}, 30)
+
+    assert answer == ToolAnswer("Connection closed", is_error=True, died=True)
+
+
 def test_a_slow_call_is_an_error_and_its_late_answer_is_nobodys(tmp_path: Path) -> None:
     with connect(server("slow"), folder=tmp_path) as connection:
         slow = connection.call("docs.get", {}, 0.2)
@@ -256,12 +265,14 @@ def test_a_helper_in_its_own_session_ends_with_the_server(tmp_path: Path) -> Non
 
 
 def test_a_server_may_tidy_up_at_the_end_of_its_input(tmp_path: Path) -> None:
-    """It is killed only when its grace is over."""
+    """It is killed only when its grace is over, and waited for no longer than it takes."""
     limits = ConnectionLimits(grace_seconds=30)
     with connect(server("tidies-up", str(tmp_path / "tidy")), folder=tmp_path, limits=limits):
         assert not (tmp_path / "tidy").exists()
+        started = time.monotonic()
 
     assert (tmp_path / "tidy").exists()
+    assert time.monotonic() - started < 15
 
 
 def test_a_server_deaf_to_everything_ends_with_its_tree(tmp_path: Path) -> None:

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
     from agent_trials.records import McpServer
 
-MAX_LINE_BYTES = 64 * 1024 * 1024
 STDERR_TAIL_BYTES = 16 * 1024
 ME = Implementation(name="agent-trials", version="1")
 
@@ -124,8 +123,8 @@ def connect(
     except AgentError as error:
         raise _not_started(server.name, error) from None
     with child, start_blocking_portal("asyncio") as portal:
-        wire = _Wire(child)
-        session = portal.wrap_async_context_manager(_session(wire, limits))
+        wire = _Wire(child, limits)
+        session = portal.wrap_async_context_manager(_session(wire))
         try:
             client, tools = session.__enter__()
         except (MCPError, ExceptionGroup, RuntimeError, ValidationError, TimeoutError) as error:
@@ -156,9 +155,7 @@ def _block_text(block: ContentBlock) -> str:
 
 
 @asynccontextmanager
-async def _session(
-    wire: _Wire, limits: ConnectionLimits
-) -> AsyncGenerator[tuple[Client, tuple[Tool, ...]], None]:
+async def _session(wire: _Wire) -> AsyncGenerator[tuple[Client, tuple[Tool, ...]], None]:
     """Shake hands and list the tools, each under its deadline.
 
     Raises:
@@ -166,10 +163,10 @@ async def _session(
     """
     # The deadline's scope encloses the session, since scopes close in the reverse order only.
     with anyio.CancelScope() as scope:
-        wire.await_until(scope, _STARTING, limits.start_seconds)
-        client = Client(wire.streams(limits.grace_seconds), client_info=ME, cache=None)
+        wire.await_until(scope, _STARTING, wire.limits.start_seconds)
+        client = Client(wire.streams(), client_info=ME, cache=None)
         async with client:
-            wire.await_until(scope, _LISTING, limits.list_seconds)
+            wire.await_until(scope, _LISTING, wire.limits.list_seconds)
             tools = await _all_tools(client)
             scope.deadline = math.inf
             yield client, tools
@@ -203,8 +200,9 @@ class _Wire:
         refusal: why it was not started.
     """
 
-    def __init__(self, child: Supervised) -> None:
+    def __init__(self, child: Supervised, limits: ConnectionLimits) -> None:
         self._child = child
+        self.limits = limits
         self.doing = _STARTING
         self.seconds = math.inf
         self.ended = False
@@ -220,7 +218,7 @@ class _Wire:
 
     @asynccontextmanager
     async def streams(
-        self, grace_seconds: float
+        self,
     ) -> AsyncGenerator[
         tuple[
             MemoryObjectReceiveStream[SessionMessage | Exception],
@@ -232,18 +230,18 @@ class _Wire:
         incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](16)
         # Without a bound, so that a server that reads nothing holds up no deadline.
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](math.inf)
-        over, sending = anyio.Event(), anyio.CancelScope()
+        over = anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._receive, incoming)
-            tasks.start_soon(self._send, sending, outgoing, incoming)
+            tasks.start_soon(self._send, outgoing)
             tasks.start_soon(self._keep_tail)
             tasks.start_soon(self._hear, over)
             try:
                 yield read, write
             finally:
                 self.left = self.ended
-                with anyio.move_on_after(grace_seconds, shield=True):
-                    sending.cancel()
+                # The client has closed its end of `write`, and so the server's input ends.
+                with anyio.move_on_after(self.limits.grace_seconds, shield=True):
                     await over.wait()
                 tasks.cancel_scope.cancel()
                 for stream in (incoming, read, write, outgoing):
@@ -258,23 +256,15 @@ class _Wire:
                     await _deliver(bytes(line + part), incoming)
                     line.clear()
                 line += rest
-                if len(line) > MAX_LINE_BYTES:
-                    break
+                if len(line) > self.limits.line_bytes:
+                    break  # nothing reads it any more; it is ended with the connection
             self.ended = True
 
-    async def _send(
-        self,
-        sending: anyio.CancelScope,
-        outgoing: MemoryObjectReceiveStream[SessionMessage],
-        incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    ) -> None:
-        with sending:
+    async def _send(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        # A pipe that nobody reads is that of a server that is gone, which `_receive` sees as well.
+        with suppress(BrokenPipeError):
             async for each in outgoing:
-                if not await _write(self._child.stdin, _line(each.message)):
-                    # It may be alive, but takes no more questions: what was asked ends as well.
-                    self.ended = True
-                    incoming.close()
-                    break
+                await _write(self._child.stdin, _line(each.message))
         # Only here, where nothing waits for the pipe any more.
         self._child.close_stdin()
 
@@ -302,18 +292,12 @@ async def _read(pipe: int) -> bytes:
             return os.read(pipe, _CHUNK)
 
 
-async def _write(pipe: int | None, data: bytes) -> bool:
-    """Write all; return whether somebody could still read it."""
+async def _write(pipe: int | None, data: bytes) -> None:
     unsent = memoryview(data)
     while unsent and pipe is not None:
         await anyio.wait_writable(pipe)
-        try:
+        with suppress(BlockingIOError):
             unsent = unsent[os.write(pipe, unsent) :]
-        except BlockingIOError:
-            continue
-        except BrokenPipeError:
-            return False
-    return not unsent
 
 
 def _line(message: JSONRPCMessage) -> bytes:

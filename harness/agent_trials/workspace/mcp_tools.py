@@ -15,7 +15,7 @@ MINIMAL_PATH = os.defpath
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """How long a server may take, seconds.
+    """How long a server may take, seconds, and how long one message of it may be, bytes.
 
     ``grace_seconds`` lies between the end of its input and its being killed.
     """
@@ -23,6 +23,7 @@ class ConnectionLimits:
     start_seconds: float = 30.0
     list_seconds: float = 30.0
     grace_seconds: float = 2.0
+    line_bytes: int = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
