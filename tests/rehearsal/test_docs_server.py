@@ -347,4 +347,4 @@ def test_imports_the_standard_library_alone_and_little_of_it() -> None:
     foreign = [name for name in imported if name.split(".")[0] not in sys.stdlib_module_names]
 
     assert {name.split(".")[0] for name in foreign} == {"agent_trials", "__main__"}
-    assert not {"asyncio", "pathlib", "inspect", "subprocess", "dataclasses"} & set(imported)
+    assert not {"asyncio", "pathlib", "typing", "subprocess", "dataclasses"} & set(imported)

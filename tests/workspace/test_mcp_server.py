@@ -91,6 +91,13 @@ def test_arguments_arrive_as_they_are(tmp_path: Path) -> None:
     assert told(tmp_path, arguments)["arguments"] == arguments
 
 
+def test_speaks_with_servers_of_the_first_revision(tmp_path: Path) -> None:
+    """Which answer `server/discover`, that they do not know, with a code of their own."""
+    with connect(server("speaks-the-past"), folder=tmp_path) as connection:
+        assert connection.protocol == "2024-11-05"
+        assert not connection.call("docs.get", {}, 10).is_error
+
+
 def test_every_page_of_the_list_is_read(tmp_path: Path) -> None:
     """A tool on the second page would otherwise not be denied."""
     with connect(server("pages"), folder=tmp_path) as connection:

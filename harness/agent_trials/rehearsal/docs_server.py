@@ -2,7 +2,7 @@
 
 It speaks JSON lines over stdio and uses the standard library alone, so that it is up in a few
 hundredths of a second; one on the SDK takes longer to start than a whole rehearsed attempt. Even
-pathlib would lengthen its start by a fifth, so paths are text here.
+pathlib would lengthen its start by a fifth and typing by a tenth, so paths are text here.
 
 It serves the public Markdown files of one folder: regular files (symbolic links are not followed)
 of at most ``MAX_BYTES``, whose paths hold no part that starts with a dot and none of ``WORDS``.
@@ -16,11 +16,11 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 SUFFIXES = (".md", ".mdx")
