@@ -17,5 +17,6 @@ class Event(StrEnum):
     ATTEMPT_REFUSED = "attempt-refused"
     GRADE_RESERVED = "grade-reserved"
     GRADE_SETTLED = "grade-settled"
+    ADJUDICATED = "adjudicated"
     RUN_STOPPED = "run-stopped"
     RUN_CLOSED = "run-closed"

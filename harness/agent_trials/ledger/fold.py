@@ -263,4 +263,5 @@ _LATEST_RUN_ONLY = frozenset(Event) - {
     Event.RUN_OPENED,
     Event.ATTEMPT_SETTLED,
     Event.GRADE_SETTLED,
+    Event.ADJUDICATED,  # no rule reads it
 }

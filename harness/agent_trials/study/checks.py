@@ -9,6 +9,7 @@ Each function is one rule and yields a finding per place that breaks it:
     an order that is drawn can be drawn again                 -> schedule
     the corpus filter and the generated paths can be used     -> corpus_filter, generated_paths
     a transport has what it needs                             -> transport_checks
+    an adjudicator has what it needs                          -> adjudicator_checks
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import dataclasses
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from agent_trials.study.adjudicator_checks import adjudicator_findings
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.findings import Finding, KeyPath, nearest
 from agent_trials.study.transport_checks import transport_findings
@@ -47,6 +49,7 @@ def manifest_findings(manifest: Manifest, folder_name: str) -> tuple[Finding, ..
         *_corpus_filter(manifest),
         *_generated_paths(manifest),
         *transport_findings(manifest),
+        *adjudicator_findings(manifest),
     )
 
 

@@ -4,6 +4,7 @@ Rules over the whole, each a function:
     every task of the study has its entry, and every entry its task   -> _tasks
     a source is a file that the agent can read in the export          -> _sources
     propositions of a task differ                                     -> _propositions
+    an adjudicator can be tested before it grades                     -> _controls
 """
 
 # The annotations are read by pydantic at run time, so nothing here is imported for types alone.
@@ -36,11 +37,22 @@ class Proposition:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskKey:
-    """What graders know of one task: propositions, and the files that settle them."""
+    """What graders know of one task: propositions, and the files that settle them.
+
+    ``reference`` is an answer that must be graded correct, ``wrong`` one that must be graded
+    incorrect: what an adjudicator is tested on before it grades.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     sources: Annotated[tuple[Text, ...], Field(min_length=1)]
     propositions: Annotated[tuple[Proposition, ...], Field(min_length=1)]
+    reference: Text | None = None
+    wrong: Text | None = None
+
+    @property
+    def is_control(self) -> bool:
+        """Return whether an adjudicator can be tested on the task."""
+        return self.reference is not None and self.wrong is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +70,7 @@ def key_findings(key: AnswerKey, manifest: Manifest) -> tuple[Finding, ...]:
         *_tasks(key, manifest),
         *_sources(key, manifest.workspace.filter),
         *_propositions(key),
+        *_controls(key, manifest),
     )
 
 
@@ -93,3 +106,10 @@ def _propositions(key: AnswerKey) -> Iterator[Finding]:
             if text in texts[:index]:
                 path = ("tasks", task, "propositions", index)
                 yield Finding(path, "the proposition stands twice", "keep one of them")
+
+
+def _controls(key: AnswerKey, manifest: Manifest) -> Iterator[Finding]:
+    if manifest.adjudicator is not None and not any(e.is_control for e in key.tasks.values()):
+        what = "an adjudicator is registered, and no task has an answer to test it on"
+        remedy = "add reference (a correct answer) and wrong (an incorrect one) to a task"
+        yield Finding(("tasks",), what, remedy)

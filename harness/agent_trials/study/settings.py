@@ -344,6 +344,65 @@ class TransportSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdjudicatorHttpSettings:
+    """The Messages API for one grading: one request, no tools, upper rates."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    input_usd_per_million: PositiveMoney | Operator
+    output_usd_per_million: PositiveMoney | Operator
+    max_tokens: Count = 4096
+    temperature: Annotated[str, StringConstraints(pattern=r"^[01](\.[0-9]{1,3})?$")] | None = "0"
+    timeout_seconds: Count = 180
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdjudicatorCliSettings:
+    """Claude Code for one grading: no tools, the packet on standard input."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    version: Text
+    prices: Annotated[tuple[PriceTier, ...], Field(min_length=1)]
+    credential: Literal["login", "api-key"] = "login"
+    environment: Mapping[VariableName, str] = field(default_factory=dict)
+    permission_mode: Text = "dontAsk"
+    timeout_seconds: Count = 300
+    stdout_bytes: Count = 4 * 1024 * 1024
+    tier_rule: Literal["per-request", "whole-attempt"] = "per-request"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraderSettings:
+    """Who grades: a model behind a transport of its own, and what one grading may cost, USD."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    transport: Literal["http", "cli"]
+    model: Text
+    limit_usd: PositiveMoney
+    http: AdjudicatorHttpSettings | None = None
+    cli: AdjudicatorCliSettings | None = None
+
+
+NeutralField = Literal["execution_status", "duration_ms", "response_bytes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdjudicatorSettings(GraderSettings):
+    """The first adjudicator, and how answers are graded, by it and by a second one."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    packet: Literal["answer", "structured"] = "answer"
+    neutral: tuple[NeutralField, ...] = ()
+    seed: Annotated[int, Field(strict=True, ge=0)] = 1
+    controls: Count = 1
+    counted: tuple[Literal["timed-out", "budget-exceeded"], ...] = ()
+    arm_words: tuple[Text, ...] = ()
+    keep_words: tuple[Text, ...] = ()
+    guess_arm: bool = False
+    second: GraderSettings | None = None
+    disagreement: Literal["missing", "first", "lower"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """Everything in study.toml: all that the run may see."""
 
@@ -364,6 +423,7 @@ class Manifest:
     transports: TransportSettings
     instructions: str = ""
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
+    adjudicator: AdjudicatorSettings | None = None
     parameters: Mapping[
         Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")], ParameterSettings
     ] = field(default_factory=dict)

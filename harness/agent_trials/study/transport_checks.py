@@ -56,6 +56,11 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(_PLACEHOLDER.findall(text))
 
 
+def is_credential(name: str) -> bool:
+    """Return whether a variable's name looks like that of a credential."""
+    return _CREDENTIAL.search(name) is not None
+
+
 def _described(manifest: Manifest) -> Iterator[Finding]:
     name = manifest.agent.transport
     blocks = {"http": manifest.transports.http, "cli": manifest.transports.cli}
@@ -85,7 +90,7 @@ def _server(
             what = "{config} is used, and nothing says where the configuration is"
             yield Finding(place, what, "add config_candidates or config_key")
     for index, name in enumerate(server.environment):
-        if _CREDENTIAL.search(name):
+        if is_credential(name):
             what = f"{name} looks like a credential, which no server is given"
             yield Finding((*path, "environment", index), what, "remove it")
     for index, tool in enumerate(server.allow):
@@ -111,7 +116,7 @@ def _cli(cli: CliSettings, *, with_servers: bool) -> Iterator[Finding]:
             what = f"{tool!r} is in deny as well"
             yield Finding((*path, "tools", index), what, "leave it in one of them")
     for name in cli.environment:
-        if _CREDENTIAL.search(name):
+        if is_credential(name):
             what = "it looks like a credential, and what stands here is published"
             yield Finding((*path, "environment", name), what, 'remove it and use credential = "…"')
 
