@@ -145,13 +145,14 @@ def test_what_a_server_says_itself_stays_private(tmp_path: Path, behaviour: str)
     assert PRIVATE not in f"{error} {error!r}"
 
 
-def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    gone = McpServer("docs", (str(tmp_path / "gone"),), (), ())
+@pytest.mark.parametrize("program", ["{}/gone", "gone"], ids=["by a path", "by a name"])
+def test_a_program_that_is_not_there_is_told(tmp_path: Path, program: str) -> None:
+    gone = McpServer("docs", (program.format(tmp_path),), (), ())
 
     with pytest.raises(McpServerError, match="'docs' cannot be started") as caught:
         connect(gone, folder=tmp_path).__enter__()
-    assert str(tmp_path) in caught.value.private_detail
-    assert str(tmp_path) not in str(caught.value)
+    assert "gone" in caught.value.private_detail
+    assert "gone" not in str(caught.value)
 
 
 @pytest.mark.parametrize("behaviour", ["errs-always", "fails-always"])
