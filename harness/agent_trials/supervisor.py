@@ -40,7 +40,9 @@ SWEEP_SECONDS = 10.0
 """How long the tree is hunted; what no signal ends (disk sleep, another user) is only named."""
 
 LOOK_SECONDS = 0.5
-LISTING = ("ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,lstart=,comm=")
+COLUMNS = ("pid", "ppid", "pgid", "stat", "lstart", "comm")
+# One -o each: elsewhere than on Linux an equals sign takes the rest of its argument for a heading.
+LISTING = ("ps", "-A", *(part for name in COLUMNS for part in ("-o", f"{name}=")))
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,9 +293,8 @@ def pristine_signals() -> None:
     """Give the agent default actions and an empty mask, whatever the harness ignores or blocks."""
     for number in ALL_SIGNALS:
         libc.signal(number, DEFAULT)
-    nothing = ctypes.create_string_buffer(128)
-    libc.sigemptyset(nothing)
-    libc.sigprocmask(SET_MASK, nothing, None)
+    empty_set = ctypes.create_string_buffer(128)  # of all signals, on every system: no bit is set
+    libc.sigprocmask(SET_MASK, empty_set, None)
 
 
 def read_program(control: int) -> tuple[bool, bytes, list[bytes], dict[bytes, bytes]]:

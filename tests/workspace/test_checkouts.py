@@ -158,6 +158,21 @@ def test_a_source_without_its_bytes_is_refused(checkout: Path) -> None:
     assert "the content of src/a.py is not in the repository" in problem.what
 
 
+def test_a_source_with_other_bytes_than_its_id_says_is_refused(checkout: Path) -> None:
+    """Git hands out what lies under the id without looking."""
+    right, wrong = (
+        checkout / ".git/objects" / blob[:2] / blob[2:]
+        for name in ("docs/install.md", "index/a.json")
+        for blob in [repositories.git(checkout, "rev-parse", f"HEAD:{name}")]
+    )
+    right.chmod(0o644)
+    right.write_bytes(wrong.read_bytes())
+    (problem,) = check(checkout)
+
+    assert "docs/install.md" in problem.what
+    assert "the repository is damaged" in problem.what
+
+
 def test_tells_everything_at_once(checkout: Path) -> None:
     pin = repositories.git(checkout, "rev-parse", "HEAD")
     repositories.commit(checkout, {"docs/other.md": "y"})

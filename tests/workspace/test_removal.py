@@ -76,9 +76,9 @@ def test_removes_a_folder_and_nothing_else(
 
 
 def test_does_not_remove_what_a_link_points_to(tmp_path: Path) -> None:
-    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious").mkdir(mode=0o750)
     (tmp_path / "link").symlink_to(tmp_path / "precious")
     with pytest.raises(WorkspaceError, match=r"link cannot be removed: .*; remove it by hand"):
         remove(tmp_path / "link")
 
-    assert (tmp_path / "precious").is_dir()
+    assert (tmp_path / "precious").stat().st_mode & 0o777 == 0o750

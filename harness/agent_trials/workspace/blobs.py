@@ -75,7 +75,7 @@ def read(checkout: Path, entries: Sequence[TreeEntry]) -> Iterator[bytes]:
             env=hardened.environment(),
             stdin=ids,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             bufsize=_BUFFER,
             start_new_session=True,
         ) as process:
