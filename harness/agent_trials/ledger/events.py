@@ -20,3 +20,4 @@ class Event(StrEnum):
     ADJUDICATED = "adjudicated"
     RUN_STOPPED = "run-stopped"
     RUN_CLOSED = "run-closed"
+    APPROVED = "approved"

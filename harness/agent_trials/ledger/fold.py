@@ -264,4 +264,5 @@ _LATEST_RUN_ONLY = frozenset(Event) - {
     Event.ATTEMPT_SETTLED,
     Event.GRADE_SETTLED,
     Event.ADJUDICATED,  # no rule reads it
+    Event.APPROVED,  # nor this one
 }

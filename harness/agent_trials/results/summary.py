@@ -20,7 +20,7 @@ from agent_trials.ledger.openings import Openings
 from agent_trials.records import Cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from agent_trials.ledger.budget import Run, Totals
@@ -92,8 +92,12 @@ class Verification:
     opened: int
 
 
-def summarise(path: Path) -> Summary:
+def summarise(path: Path, *, watch: Callable[[State, Line], None] | None = None) -> Summary:
     """Return what the ledger shows, its lines and rules verified on the way.
+
+    Args:
+        path: the ledger.
+        watch: is shown every line and the state after it, so that the ledger is read once.
 
     Raises:
         LedgerError: there is no such ledger, or nothing was ever written to it.
@@ -104,6 +108,8 @@ def summarise(path: Path) -> Summary:
     for line in reading:
         fold.apply(state, line)
         found.take(line)
+        if watch:
+            watch(state, line)
     if found.first is None:
         raise LedgerError(f"nothing was ever written to the ledger {path}; remove it")
     study = Openings(path).value(found.first, "study")

@@ -1,0 +1,162 @@
+"""From a ledger's attempts to the rows that statistics and verdicts are made of.
+
+What counts as measured:
+    correctness     the grade's score; None while it is pending, and for a blocked attempt
+    cost_usd        ``costUsd``, the sum over turns; else bounds, as far as they are recorded
+    token counts    of a completed attempt whose usage is complete
+    anything else   of a completed attempt
+What was refused, blocked or cut off has no value and no bounds. The treatment was delivered in a
+pair where every arm that has MCP servers called one and every arm without called none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from agent_trials.results.record import Fate
+from agent_trials.results.rows import Missing, Row
+from agent_trials.study.endpoints import ENDPOINTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_trials.records import Cell
+    from agent_trials.results.record import Attempt
+    from agent_trials.results.rows import Value
+    from agent_trials.study.settings import ArmSettings
+
+INPUT = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "total_input_tokens": INPUT,
+    "input_tokens": INPUT[:1],
+    "output_tokens": ("outputTokens",),
+    "cache_read_input_tokens": INPUT[1:2],
+    "cache_creation_input_tokens": INPUT[2:],
+    "tool_calls": ("toolCalls",),
+    "wall_time_ms": ("wallTimeMs",),
+    "turns": ("turns",),
+}
+"""What of an observation is added up for an endpoint."""
+
+COMPLETED = "completed"
+
+
+@dataclass(frozen=True)
+class Grade:
+    """What an attempt was worth; ``score`` is None for a blocked one, and while it is pending."""
+
+    outcome: str
+    score: Decimal | None
+
+    @property
+    def is_pending(self) -> bool:
+        """Return whether there is still something to wait for."""
+        return self.outcome == "pending"
+
+
+PENDING = Grade("pending", None)
+
+
+def pairs(attempts: Iterable[Attempt]) -> tuple[tuple[Attempt, ...], ...]:
+    """Return the attempts by pair, in schedule order."""
+    ordered = sorted(attempts, key=lambda each: (each.pair, each.position))
+    return tuple(tuple(pair) for _, pair in groupby(ordered, key=lambda each: each.pair))
+
+
+def rows(
+    attempts: Iterable[Attempt],
+    grades: Mapping[Cell, Grade],
+    *,
+    control: ArmSettings,
+    treatment: ArmSettings,
+) -> dict[str, tuple[Row, ...]]:
+    """Return a row for each planned pair of the two arms, for every endpoint."""
+    found: dict[str, list[Row]] = {endpoint: [] for endpoint in ENDPOINTS}
+    for pair in pairs(attempts):
+        by_arm = {each.cell.arm: each for each in pair}
+        if control.id not in by_arm or treatment.id not in by_arm:
+            continue
+        old, new = by_arm[control.id], by_arm[treatment.id]
+        shared: dict[str, Any] = {
+            "task": old.cell.task,
+            "repetition": old.cell.repetition,
+            "pair": old.pair,
+            "run": old.fate is Fate.SETTLED and new.fate is Fate.SETTLED,
+            "treatment_first": new.position < old.position,
+            "delivered": _both(delivered(old, control), delivered(new, treatment)),
+            "control_warmth": warmth(old),
+            "treatment_warmth": warmth(new),
+        }
+        for endpoint, of in found.items():
+            worth = value(old, endpoint, grades.get(old.cell))
+            other = value(new, endpoint, grades.get(new.cell))
+            of.append(Row(control=worth, treatment=other, **shared))
+    return {endpoint: tuple(of) for endpoint, of in found.items()}
+
+
+def value(attempt: Attempt, endpoint: str, grade: Grade | None = None) -> Value:
+    """Return what the attempt shows at an endpoint; None, or its bounds, where it shows nothing."""
+    if endpoint == "correctness":
+        return None if grade is None else grade.score
+    if endpoint == "cost_usd":
+        return cost(attempt)
+    return _count(attempt, FIELDS[endpoint])
+
+
+def cost(attempt: Attempt) -> Value:
+    """Return what the attempt cost, USD."""
+    if not attempt.turns:
+        return None
+    known = [_amount(turn, "costUsd") for turn in attempt.turns]
+    if None not in known:
+        return _sum(known)
+    return Missing(
+        _sum([_amount(turn, "costUsd", "costLowerUsd") for turn in attempt.turns]),
+        _sum([_amount(turn, "costUsd", "costUpperUsd") for turn in attempt.turns]),
+    )
+
+
+def delivered(attempt: Attempt, arm: ArmSettings) -> bool | None:
+    """Return whether the attempt used what its arm offers and nothing else; None if not known."""
+    if attempt.status != COMPLETED:
+        return None
+    calls = [turn.get("mcpToolCalls") for turn in attempt.turns]
+    if None in calls:
+        return None
+    return any(calls) == bool(arm.mcp_servers)
+
+
+def warmth(attempt: Attempt) -> Fraction | None:
+    """Return the share of the attempt's prompt tokens that were read from a cache."""
+    total, cached = _count(attempt, INPUT), _count(attempt, FIELDS["cache_read_input_tokens"])
+    return Fraction(cached, total) if total and cached is not None else None
+
+
+def _count(attempt: Attempt, names: tuple[str, ...]) -> int | None:
+    if attempt.status != COMPLETED:
+        return None
+    if names[0].endswith("Tokens") and not all(turn["usageComplete"] for turn in attempt.turns):
+        return None
+    counts = [turn.get(name) for turn in attempt.turns for name in names]
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _amount(turn: Mapping[str, Any], *names: str) -> Decimal | None:
+    found = next((turn[name] for name in names if turn.get(name) is not None), None)
+    return None if found is None else Decimal(found)
+
+
+def _sum(amounts: list[Decimal | None]) -> Decimal | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known, Decimal(0)) if len(known) == len(amounts) else None
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:  # noqa: FBT001 - two answers
+    if one is None or other is None:
+        return False if False in {one, other} else None
+    return one and other
