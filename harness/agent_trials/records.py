@@ -215,7 +215,8 @@ class AttemptRequest:
 
     ``transport_settings`` is the study's block for the transport, prices resolved.
     ``limit_usd`` is the attempt's reservation; ``base_url`` is None for the provider's own.
-    ``secrets`` holds credentials by variable name, for the transport alone.
+    ``secrets`` holds credentials by variable name, for the transport alone. ``local_tools`` is
+    False for who gets all in the prompt, and no tool to look further with.
     """
 
     transport: str
@@ -231,6 +232,7 @@ class AttemptRequest:
     base_url: str | None = None
     rehearsal: bool = False
     secrets: Mapping[str, Secret] = field(default_factory=dict)
+    local_tools: bool = True
 
 
 @dataclass(frozen=True)

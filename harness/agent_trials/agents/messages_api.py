@@ -76,7 +76,13 @@ class MessagesApi:
         try:
             with (
                 messages_wire.quiet(),
-                toolbox.opened(folder, request.mcp_servers, self._connect, self._clock) as tools,
+                toolbox.opened(
+                    folder,
+                    request.mcp_servers,
+                    self._connect,
+                    self._clock,
+                    local=request.local_tools,
+                ) as tools,
                 _Client(course, settings, self._clock) as client,
             ):
                 Conversation(course, settings, tools, client, self._clock).run()
@@ -160,7 +166,7 @@ class _Client:
                 model=self._course.request.model,
                 max_tokens=self._settings.max_tokens,
                 messages=cast("Any", messages),
-                tools=cast("Any", messages_reply.sendable(tools)),
+                tools=cast("Any", messages_reply.sendable(tools)) if tools else anthropic.omit,
                 # The SDK has no parameter for it any more; the API still takes it.
                 extra_body=None if written == NOT_SENT else {"temperature": _number(written)},
                 timeout=seconds,

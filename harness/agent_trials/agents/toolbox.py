@@ -1,7 +1,8 @@
 """The tools that one http attempt offers: those of the repository and those of its MCP servers.
 
 Rules:
-    1. Offered are the repository's three tools and, from every server, exactly the allowed ones.
+    1. Offered are the repository's three tools (none to a grader) and, from every server, exactly
+       the allowed ones.
     2. A server that does not start, or does not list an allowed tool, is an error before anything
        is asked: an attempt without its treatment is never begun.
     3. A server gets its own names back, whatever the model sees.
@@ -85,6 +86,8 @@ def opened(
     servers: Sequence[McpServer],
     connect: Connect,
     clock: Callable[[], float],
+    *,
+    local: bool = True,
 ) -> Iterator[Toolbox]:
     """Start the servers and give the toolbox; all of them are ended at the end.
 
@@ -104,7 +107,7 @@ def opened(
         }
         yield Toolbox(
             definitions=(
-                *repo_tools.DEFINITIONS,
+                *(repo_tools.DEFINITIONS if local else ()),
                 *(_definition(name, tool, listed[tool.server]) for name, tool in names.items()),
             ),
             _repo=RepoTools(folder, clock=clock),

@@ -351,7 +351,9 @@ class AdjudicatorHttpSettings:
     input_usd_per_million: PositiveMoney | Operator
     output_usd_per_million: PositiveMoney | Operator
     max_tokens: Count = 4096
-    temperature: Annotated[str, StringConstraints(pattern=r"^[01](\.[0-9]{1,3})?$")] | None = "0"
+    temperature: Annotated[str, StringConstraints(pattern=r"^([01](\.[0-9]{1,3})?|not-sent)$")] = (
+        "0"
+    )
     timeout_seconds: Count = 180
 
 

@@ -1,0 +1,1 @@
+"""Who grades an answer without knowing the arm: the packet, the question, the reply."""

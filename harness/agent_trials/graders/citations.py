@@ -1,0 +1,132 @@
+"""Finds the citations of an answer and checks by code what can be checked by code.
+
+A citation is ``path:line``, ``path:first-last`` or ``path#L3-L5``. Whether the file is at the pin,
+whether it has these lines, and whether text quoted beside the citation stands there is found here;
+whether the lines support what is said is for the adjudicator.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from agent_trials.study.leaks import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+CONTEXT = 3
+"""How many lines around the cited ones a packet shows."""
+MOST_LINES = 80
+"""How many lines a packet shows of one citation; a longer one is cut there, and says so."""
+
+_CITED = re.compile(
+    r"(?<![\w/.@+-])(?:\./)?(?P<path>[A-Za-z0-9_@][\w./@+-]*\.[A-Za-z][A-Za-z0-9]*)"
+    r"(?::|#L)(?P<first>[0-9]{1,7})(?:[-\u2013]L?(?P<last>[0-9]{1,7}))?(?![\w])"
+)
+_QUOTE = r"[\"“](?P<quote>[^\"“”\n]{8,400})[\"”]"
+_BEFORE = re.compile(_QUOTE + r"[\s(\[\u2014\u2013,:`-]{0,4}$")
+_AFTER = re.compile(r"^[`)\]]?[\s:,\u2014\u2013-]{0,4}(?:says |reads )?" + _QUOTE)
+
+
+class Finding(StrEnum):
+    """What the code found of a citation."""
+
+    EXISTS = "exists"
+    NO_FILE = "no-such-file"
+    NO_LINES = "no-such-lines"
+    NO_QUOTE = "quoted-text-not-there"
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A place that an answer cites; lines count from 1, ``quote`` is text quoted beside it."""
+
+    path: str
+    first: int
+    last: int
+    quote: str | None = None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A citation with what was found, and the cited lines with those around them.
+
+    ``text`` has a line number before each line; it is empty where there is nothing to show.
+    """
+
+    citation: Citation
+    finding: Finding
+    text: str = ""
+
+
+class Corpora:
+    """The files of one corpus at its pin, by path: lines without their ends."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    @property
+    def extensions(self) -> frozenset[str]:
+        """Return the endings of the files' names."""
+        return frozenset(path.rpartition(".")[2] for path in self._files)
+
+    def text(self, path: str) -> str | None:
+        """Return a file's text, None where there is none of that path."""
+        return self._files.get(path)
+
+    def lines(self, path: str) -> list[str] | None:
+        """Return a file's lines, None where there is none of that path."""
+        text = self.text(path)
+        return None if text is None else text.splitlines()
+
+
+def find(answer: str, corpus: Corpora) -> tuple[Citation, ...]:
+    """Return the places that an answer cites, each once, in the order of the answer.
+
+    A name that is no file of the corpus counts if it could be one: by its folder or its ending.
+    """
+    found = dict.fromkeys(_found(answer))
+    endings = corpus.extensions
+    return tuple(
+        each
+        for each in found
+        if corpus.text(each.path) is not None
+        or "/" in each.path
+        or each.path.rpartition(".")[2] in endings
+    )
+
+
+def _found(answer: str) -> Iterator[Citation]:
+    for line in answer.splitlines():
+        for match in _CITED.finditer(line):
+            first = int(match["first"])
+            last = int(match["last"] or first)
+            quoted = _BEFORE.search(line[: match.start()]) or _AFTER.match(line[match.end() :])
+            yield Citation(match["path"], first, last, quoted["quote"] if quoted else None)
+
+
+def check(citations: Iterable[Citation], corpus: Corpora) -> tuple[Checked, ...]:
+    """Return what the code finds of each citation."""
+    return tuple(_check(each, corpus) for each in citations)
+
+
+def _check(citation: Citation, corpus: Corpora) -> Checked:
+    lines = corpus.lines(citation.path)
+    if lines is None:
+        return Checked(citation, Finding.NO_FILE)
+    if not 1 <= citation.first <= citation.last <= len(lines):
+        return Checked(citation, Finding.NO_LINES)
+    start = max(1, citation.first - CONTEXT)
+    end = min(len(lines), citation.last + CONTEXT, start + MOST_LINES - 1)
+    shown = lines[start - 1 : end]
+    text = "\n".join(f"{number}: {line}" for number, line in enumerate(shown, start))
+    if end < citation.last:
+        text += f"\n(cut: {citation.last - end} further lines are cited)"
+    quote = citation.quote
+    around = lines[start - 1 : citation.last + CONTEXT]
+    if quote is not None and folded(quote.strip(" .…")) not in folded(" ".join(around)):
+        return Checked(citation, Finding.NO_QUOTE, text)
+    return Checked(citation, Finding.EXISTS, text)
