@@ -86,7 +86,10 @@ def table_from_ps() -> Iterator[Process]:
     import subprocess  # noqa: PLC0415 - costs as much as all the rest, and Linux needs none of it
 
     environment = {"LC_ALL": "C", "PATH": "/bin:/usr/bin"}
-    with subprocess.Popen(LISTING, stdout=subprocess.PIPE, env=environment) as ps:
+    nowhere = subprocess.DEVNULL  # the supervisor's own are the agent's
+    with subprocess.Popen(
+        LISTING, stdin=nowhere, stdout=subprocess.PIPE, stderr=nowhere, env=environment
+    ) as ps:
         listing = ps.communicate()[0].decode("utf-8", "replace")
     for line in listing.splitlines():
         pid, parent, group, state, *rest = line.split(None, 9)
