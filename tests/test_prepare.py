@@ -172,13 +172,18 @@ def test_refuses_a_folder_that_makes_another_commit(folder: str) -> None:
     assert not Path("made").exists()
 
 
-def test_refuses_a_pin_that_is_no_commit(here: Path, repository: str) -> None:
-    """A tree's id can be fetched as well, and a checkout of it would be of no commit."""
-    edit(repository, repositories.git(here / "origin", "rev-parse", f"{repository}^{{tree}}"))
+@pytest.mark.parametrize("kind", ["tree", "tag"])
+def test_refuses_a_pin_that_is_no_commit(here: Path, repository: str, kind: str) -> None:
+    """Such an id can be fetched as well, and HEAD would then be another than the pin, or none."""
+    origin = here / "origin"
+    repositories.git(origin, "tag", "--annotate", "--message=one", "one", repository)
+    other = {"tree": f"{repository}^{{tree}}", "tag": "one"}[kind]
+    edit(repository, repositories.git(origin, "rev-parse", other))
 
     shown = prepare()
 
     assert shown.exit_code == 4
+    assert "and is no commit; correct url or pin in the study" in shown.output
     assert not Path("made").exists()
 
 

@@ -73,7 +73,7 @@ def _fetch(address: str, pin: str, into: Path) -> None:
     result = _git_fetch(into, address, pin, protocol)
     if result.exit_code != 0:
         raise WorkspaceError(_failure(address, pin, result))
-    if git.resolve(into, pin) != pin:
+    if run(into, "cat-file", "-t", pin).strip() != b"commit":
         raise WorkspaceError(f"{pin} is in {address}, and is no commit")
 
 
