@@ -55,6 +55,7 @@ OPERATOR = "operator"
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+Bytes = Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)]
 Money = Annotated[Decimal, BeforeValidator(_money)]
 PositiveMoney = Annotated[Decimal, BeforeValidator(_positive_money)]
 Operator = Literal["operator"]
@@ -328,7 +329,7 @@ class CliSettings:
     accepted_denials: tuple[Text, ...] = ("Read", "Grep", "Glob")
     permission_mode: Text = "dontAsk"
     timeout_seconds: Count = 300
-    stdout_bytes: Count = 4 * 1024 * 1024
+    stdout_bytes: Bytes = 4 * 1024 * 1024
     stop_on: StopOn = "not-completed"
     tier_rule: Literal["per-request", "whole-attempt"] = "per-request"
     web_search_usd: Money = Decimal("0.01")
@@ -368,7 +369,7 @@ class AdjudicatorCliSettings:
     environment: Mapping[VariableName, str] = field(default_factory=dict)
     permission_mode: Text = "dontAsk"
     timeout_seconds: Count = 300
-    stdout_bytes: Count = 4 * 1024 * 1024
+    stdout_bytes: Bytes = 4 * 1024 * 1024
     tier_rule: Literal["per-request", "whole-attempt"] = "per-request"
 
 
