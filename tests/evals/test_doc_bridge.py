@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -38,6 +39,9 @@ def study() -> Study:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> DocBridgeLab:
     """A project with the study's copy, checkouts and indexes; tests leave it as it is."""
+    if shutil.which("node") is None:
+        reason = "the study's engine is started with node; install Node 20 or newer"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     found = DocBridgeLab(tmp_path_factory.mktemp("doc-bridge") / "lab")
     found.prepare()
     return found
