@@ -11,7 +11,8 @@ import pytest
 
 import ledgers
 from agent_trials.errors import LedgerInUseError
-from agent_trials.ledger.chain import read
+from agent_trials.ledger.chain import Reading, read
+from agent_trials.ledger.disk import Disk
 from agent_trials.ledger.locks import RunLock, is_open, run_file
 from agent_trials.results.summary import summarise
 
@@ -99,3 +100,33 @@ def test_an_open_ledger_is_read_by_others(tmp_path: Path) -> None:
     assert [line.seq for line in read(journal.path)] == [1, 2, 3]
     assert summarise(journal.path).is_open
     journal.settle(attempts[0], ledgers.result())
+
+
+def test_a_reader_does_not_see_half_an_append(tmp_path: Path) -> None:
+    """It would report a crash that did not happen."""
+
+    class PausingDisk(Disk):
+        """Lets somebody read when half of a line is written."""
+
+        def write(self, descriptor: int, data: bytes, offset: int) -> int:
+            if b'"run-stopped"' in data:
+                half = super().write(descriptor, data[: len(data) // 2], offset)
+                reader.start()
+                reader.join(0.2)  # it waits for the lock; without one it would be through by now
+                return half
+            return super().write(descriptor, data, offset)
+
+    torn: list[int] = []
+
+    def look() -> None:
+        reading = Reading(path)
+        seen = [line.event for line in reading]
+        torn.append(reading.torn if seen[-1] == "run-stopped" else -1)
+
+    path = tmp_path / "ledger.jsonl"
+    reader = threading.Thread(target=look)
+    journal = ledgers.create(path, disk=PausingDisk())
+    journal.stop("operator")
+    reader.join()
+
+    assert torn == [0]
