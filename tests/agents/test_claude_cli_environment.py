@@ -198,7 +198,8 @@ def test_what_is_shown_holds_no_secret_and_does_not_tell_who_the_operator_is(
     tmp_path: Path,
 ) -> None:
     """A digest of short texts such as a name could be guessed, so they are not in it."""
-    for settings, request in ((LOGIN_STUDY, PAID), (KEY_STUDY, WITH_KEY)):
+    named = replace(PAID, secrets={"GATEWAY_TOKEN": Secret(KEY)})
+    for settings, request in ((LOGIN_STUDY, PAID), (KEY_STUDY, WITH_KEY), (KEY_STUDY, named)):
         made = environment(settings, request, OPERATOR, tmp_path)
         told = shown(made, settings, request)
 

@@ -152,7 +152,7 @@ def _error_of(data: Mapping[str, Any]) -> list[object]:
 
 
 def _is_work(event: Event) -> bool:
-    return event.has("assistant") or event.has("user") or event.has("result")
+    return event.has("assistant") or event.has("result")
 
 
 def _after(stream: Stream, result: Event) -> bool:
