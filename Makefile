@@ -30,7 +30,7 @@ pilot: $(RUN) ## Rehearse every study's pilot, at no cost; with the pinned claud
 	echo "The pilot through the Claude Code CLI did not run: $$why, and the study is pinned to $$wanted."
 
 test: $(DEVELOP) ## Run the tests; no attempt is made and nothing is paid.
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -n auto $(ARGS)
 
 lint: $(DEVELOP) ## ruff, mypy and the direction of imports.
 	$(PYTHON) -m ruff check .

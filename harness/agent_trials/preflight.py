@@ -301,6 +301,7 @@ def _agent(ground: Ground, problems: list[Problem]) -> tuple[str | None, str | N
     """Return the CLI's path and version; the version is exactly the one that the study pins."""
     if not isinstance(ground.settings, CliSettings):
         return None, None
+    problems += claude_cli.problems(ground.settings)
     executable = ground.executable()
     if executable is None:
         raise RuntimeError("missing_needs would have said so")
