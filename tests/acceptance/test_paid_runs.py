@@ -313,3 +313,27 @@ def test_a_paid_ledger_of_the_series_may_not_be_left_out(frozen: Lab, fake: Fake
     assert "--prior-ledger" in outcome.text
     assert len(fake.starts) == starts
     assert not Path(frozen.outside / "second.jsonl").exists()
+
+
+def test_another_runners_pilot_satisfies_nothing_unless_an_amendment_names_both(
+    lab: Lab, fake: FakeCli
+) -> None:
+    """The study's own code is part of the runner; it changes here between pilot and full."""
+    lab.study(requires='requires = "pilot"')
+    lab.freeze()
+    assert paid(lab, fake).code == 0
+    before = lab.show()["run"]["runnerDigest"]
+    module = lab.folder / "test_sample.py"
+    module.write_text(f"{module.read_text(encoding='utf-8')}\n# more\n", encoding="utf-8")
+    assert lab.command("agent-trials", "amend", str(lab.folder), "--reason", "a remark").code == 0
+    arguments = [
+        "evals/sample", "-m", "full", "--approve-budget", "--root", f"handbook={lab.checkout}",
+        "--ledger", str(lab.outside / "full.jsonl"), "--prior-ledger", str(lab.ledger),
+        "--claude-bin", str(fake.path),
+    ]  # fmt: skip
+
+    refused = lab.pytest(*arguments, **lab.paid_environment)
+
+    assert refused.code == 4, refused.text
+    assert "its pilot was run by another runner" in refused.text
+    assert before.startswith("sha256:")

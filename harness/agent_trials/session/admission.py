@@ -26,6 +26,7 @@ from agent_trials.preflight import Ground
 from agent_trials.records import Secret
 from agent_trials.session.options import CAP, KEY, MODEL
 from agent_trials.session.restated import Restated
+from agent_trials.session.runner import runner_digest
 from agent_trials.study import freeze, ledgers, schedule
 from agent_trials.study.manifest import needed_repositories
 
@@ -169,7 +170,7 @@ class Admission:
         if self.options.approve_budget:
             self._check_paid(study, phase, transport, secrets)
             self.problems += frozen.problems()
-            self._check_series(study, phase, transport, priors)
+            self._check_series(study, phase, transport, frozen, priors)
         if settings is None or attempt_usd is None or cap is None or len(self.problems) > before:
             return None
         return RunPlan(
@@ -294,7 +295,12 @@ class Admission:
             secrets[KEY] = Secret(key)
 
     def _check_series(
-        self, study: Study, phase: str, transport: str, priors: Sequence[PriorLedger]
+        self,
+        study: Study,
+        phase: str,
+        transport: str,
+        frozen: Frozen,
+        priors: Sequence[PriorLedger],
     ) -> None:
         given = {run_id for each in priors for run_id in each.run_ids}
         for record in freeze.open_ledgers(study):
@@ -305,9 +311,23 @@ class Admission:
                     "add its ledger, or declare it lost with agent-trials amend --lost-ledger",
                 )
         required = study.manifest.phases[phase].requires
-        if required and not any(each.satisfies(required, transport) for each in priors):
+        fitting = [each for each in priors if required and each.satisfies(required, transport)]
+        if required and not fitting:
             self._refuse(
                 f"phase {phase}",
                 f"it requires {required}, run to its end with every attempt completed",
                 f"give --prior-ledger FILE of a closed {required} run over {transport}",
             )
+        elif required and not self._same_runner(study, frozen, fitting):
+            self._refuse(
+                f"phase {phase}",
+                f"its {required} was run by another runner (the code of agent_trials or of the"
+                " study differs)",
+                f"run {required} again, or agent-trials amend {study.folder} --runner"
+                f" {fitting[0].opening['runnerDigest']} --runner {runner_digest(study.folder)}",
+            )
+
+    @staticmethod
+    def _same_runner(study: Study, frozen: Frozen, priors: Sequence[PriorLedger]) -> bool:
+        runner = runner_digest(study.folder)
+        return any(frozen.pooled(runner, each.opening["runnerDigest"]) for each in priors)

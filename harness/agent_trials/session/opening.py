@@ -7,7 +7,6 @@ import importlib.metadata
 import platform
 import secrets
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical, money
@@ -16,6 +15,7 @@ from agent_trials.ledger.journal import Journal
 from agent_trials.ledger.prior import lost
 from agent_trials.ledger.private import Artifact
 from agent_trials.session.run import StudyRun
+from agent_trials.session.runner import runner_digest
 from agent_trials.study import freeze, ledgers, schedule
 from agent_trials.study.ledgers import LedgerRecord
 from agent_trials.study.lock import time_text
@@ -23,6 +23,7 @@ from agent_trials.study.lock import time_text
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
+    from pathlib import Path
 
     from agent_trials.preflight import Prepared
     from agent_trials.session.admission import RunPlan
@@ -144,17 +145,6 @@ def private_fields(plan: RunPlan) -> dict[str, Any]:
         "key": Artifact(canonical.dumps(freeze.key_archive(folder))),
         "parameters": dict(plan.options.parameters),
     }
-
-
-def runner_digest(study: Path) -> str:
-    """Return the digest of all code that decides and runs: the package's and the study's."""
-    package = Path(__file__).resolve().parents[1]
-    files = {
-        f"{name}/{path.relative_to(folder).as_posix()}": canonical.digest(path.read_bytes())
-        for name, folder in (("agent_trials", package), ("study", study))
-        for path in sorted(folder.rglob("*.py"))
-    }
-    return canonical.digest_of(files)
 
 
 def environment_facts() -> dict[str, Any]:

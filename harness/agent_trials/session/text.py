@@ -42,7 +42,20 @@ def heading(plan: RunPlan, head: str) -> list[str]:
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
         f"agent-trials: head {head}",
         *(f"agent-trials: {line}" for prior in plan.priors for line in _prior(prior)),
+        *_required(plan),
     ]
+
+
+def _required(plan: RunPlan) -> list[str]:
+    """Return what a paid run of the phase would need, for a rehearsal that needs nothing."""
+    required = plan.study.manifest.phases[plan.phase].requires
+    if plan.mode == "paid" or not required:
+        return []
+    line = (
+        f"agent-trials: a paid run of {plan.phase} needs --prior-ledger of a closed {required} run"
+        " with every attempt completed"
+    )
+    return [line]
 
 
 def _prior(prior: PriorLedger) -> list[str]:
