@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agent_trials.records import McpServer, PlannedAttempt, SealedCorpus
     from agent_trials.session.controller import Controller
+    from agent_trials.session.grading import Adjudication
     from agent_trials.session.item import Attempt, Gate
 
 
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the standard markers; a dry run writes no byte code."""
     for phase in session_options.STANDARD_PHASES:
         config.addinivalue_line("markers", session_options.marker_line(phase))
+    config.addinivalue_line("markers", session_options.GRADING_LINE)
     if config.option.collectonly:
         config.stash[BYTECODE] = sys.dont_write_bytecode
         sys.dont_write_bytecode = True
@@ -79,7 +81,7 @@ def pytest_pycollect_makemodule(
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item per planned attempt."""
+    """Make one item per planned attempt, or per observation to be graded."""
     if CONTROLLER in metafunc.config.stash:
         metafunc.config.stash[CONTROLLER].collection.parametrize(metafunc)
 
@@ -139,6 +141,20 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def planned_attempt() -> PlannedAttempt:
     """The attempt of the schedule that the item stands for; given by the plugin in a study."""
     raise RuntimeError("planned_attempt is given to the items of a study: test_<study>.py")
+
+
+@pytest.fixture
+def blind_id() -> str:
+    """The opaque name of the observation that an item grades; given by the plugin."""
+    raise RuntimeError("blind_id is given to the items of -m adjudicate")
+
+
+@pytest.fixture
+def adjudication(
+    request: pytest.FixtureRequest, pytestconfig: pytest.Config, blind_id: str
+) -> Adjudication:
+    """The grading of one observation; ``adjudication.grade()`` asks and settles."""
+    return pytestconfig.stash[CONTROLLER].adjudication(request.node, blind_id)
 
 
 @pytest.fixture(scope="session")

@@ -15,14 +15,16 @@ from agent_trials.session.options import STANDARD_PHASES, marker_line
 from agent_trials.study import find, manifest, schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from agent_trials.records import Cell, PlannedAttempt
+    from agent_trials.session.grading import Adjudication, Grading
     from agent_trials.session.item import Attempt
     from agent_trials.study.manifest import Study
 
 PLANNED = "planned_attempt"
+BLIND_ID = "blind_id"
 SETTLING_SECONDS = 90
 
 
@@ -30,19 +32,32 @@ class StudyModule(pytest.Module):
     """A module that stands for a study."""
 
     study: Study
+    is_graded = False
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Collect the module's own tests and the study's attempts."""
-        if not hasattr(self.obj, "test_attempt"):
-            self.obj.test_attempt = _adopted()
-        return super().collect()
+        """Collect the module's own tests and the study's attempts, or what is to be graded."""
+        name, other = "test_attempt", "test_adjudicate"
+        adopted = _attempt()
+        if self.is_graded:
+            name, other, adopted = other, name, _adjudicate()
+        if not hasattr(self.obj, name):
+            setattr(self.obj, name, adopted)
+        found = super().collect()
+        return [each for each in found if getattr(each, "originalname", None) != other]
 
 
-def _adopted() -> object:
+def _attempt() -> object:
     def test_attempt(attempt: Attempt) -> None:
         attempt.run()
 
     return test_attempt
+
+
+def _adjudicate() -> object:
+    def test_adjudicate(adjudication: Adjudication) -> None:
+        adjudication.grade()
+
+    return test_adjudicate
 
 
 class Collection:
@@ -56,6 +71,7 @@ class Collection:
         self._config = config
         self.studies: dict[Path, Study] = {}
         self.selected: dict[Path, tuple[str, ...]] = {}
+        self.grading: Grading | None = None
         self.all_items = 0
         self.deselected = 0
 
@@ -81,6 +97,7 @@ class Collection:
         module: StudyModule = StudyModule.from_parent(parent, path=path)
         try:
             module.study = self.study_of(folder)
+            module.is_graded = self.grading is not None and self.grading.folder == folder
         except StudyError as error:
             raise pytest.Collector.CollectError(str(error)) from None
         return module
@@ -88,7 +105,11 @@ class Collection:
     def parametrize(self, metafunc: pytest.Metafunc) -> None:
         """Give ``planned_attempt`` one value per attempt of the phases in question."""
         module = metafunc.definition.getparent(StudyModule)
-        if module is None or PLANNED not in metafunc.fixturenames:
+        if module is None:
+            return
+        if self.grading is not None and module.is_graded and BLIND_ID in metafunc.fixturenames:
+            metafunc.parametrize(BLIND_ID, _cases(metafunc.config, self.grading))
+        if PLANNED not in metafunc.fixturenames:
             return
         study = module.study
         phases = self.selected.get(study.folder) or tuple(study.manifest.phases)
@@ -108,6 +129,8 @@ class Collection:
 
         ``everything`` keeps the attempts of every study, as the dry run does.
         """
+        if self.grading is not None:
+            _in_order(items, self.grading.blind_ids)
         attempts = [item for item in items if planned_of(item) is not None]
         wanted = [a for a in attempts if everything or study_of(a).folder in self.selected]
         ordered = iter(sorted(wanted, key=_order))
@@ -119,6 +142,25 @@ class Collection:
         ]
         self.deselected = len(attempts) - len(wanted)
         return [item for item in attempts if item not in kept]
+
+
+def _cases(config: pytest.Config, grading: Grading) -> list[object]:
+    marks = [pytest.mark.adjudicate]
+    if config.pluginmanager.hasplugin("timeout"):
+        marks.append(pytest.mark.timeout(grading.seconds, method="signal"))
+    return [pytest.param(blind_id, id=blind_id, marks=marks) for blind_id in grading.blind_ids]
+
+
+def _in_order(items: list[pytest.Item], blind_ids: Sequence[str]) -> None:
+    """Put the gradings back into their drawn order, in the places that they have."""
+    places = {blind_id: place for place, blind_id in enumerate(blind_ids)}
+    graded = {
+        item: places[callspec.params[BLIND_ID]]
+        for item in items
+        if (callspec := getattr(item, "callspec", None)) and BLIND_ID in callspec.params
+    }
+    ordered = iter(sorted(graded, key=graded.__getitem__))
+    items[:] = [next(ordered) if item in graded else item for item in items]
 
 
 def planned_of(item: pytest.Item) -> PlannedAttempt | None:

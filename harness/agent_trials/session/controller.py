@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_trials.errors import Problem, RunRefusedError
 from agent_trials.session import dry, keys, text
 from agent_trials.session.collection import Collection, planned_of, study_of
-from agent_trials.session.selection import select
+from agent_trials.session.selection import ADJUDICATE, names, select
 from agent_trials.study import manifest
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from agent_trials.session.grading import Adjudication, Grading
     from agent_trials.session.options import Options
     from agent_trials.session.run import StudyRun
     from agent_trials.session.runs import Runs
     from agent_trials.session.selection import Selected
+    from agent_trials.study.manifest import Study
 
 
 class Controller:
@@ -43,6 +46,7 @@ class Controller:
         self.collection = Collection(config)
         self.selected: tuple[Selected, ...] = ()
         self.runs: Runs | None = None
+        self.grading: Grading | None = None
 
     @property
     def is_worker(self) -> bool:
@@ -57,6 +61,8 @@ class Controller:
     @property
     def header(self) -> list[str]:
         """Return what pytest's header says of the runs."""
+        if self.grading:
+            return self.grading.header
         return self.runs.header if self.runs else []
 
     def start(self) -> None:
@@ -75,12 +81,46 @@ class Controller:
             s.study.folder: tuple(t.phase for t in self.selected if t.study is s.study)
             for s in self.selected
         }
+        if names(self.config.option.markexpr or "", ADJUDICATE):
+            self._start_grading(studies)
+            return
+        self._refuse_options_of_grading()
         if self.is_dry:
             dry.check_roots(studies, self.options.roots)
         elif self.selected or self.options.approve_budget:
             from agent_trials.session.runs import Runs  # noqa: PLC0415 - loads SDKs
 
             self.runs = Runs.open(self.config, self.options, self.selected)
+
+    def _start_grading(self, studies: Sequence[Study]) -> None:
+        if self.selected:
+            what = "it names attempts and their grading at once"
+            where = f"-m {self.config.option.markexpr!r}"
+            raise RunRefusedError([Problem(where, what, f"grade by itself: -m {ADJUDICATE}")])
+        from agent_trials.session.grading import Grading  # noqa: PLC0415 - loads SDKs
+
+        if self.options.ledger or not self.is_dry:
+            self.grading = Grading.open(self.config, self.options, studies, dry=self.is_dry)
+            self.collection.grading = self.grading
+
+    def _refuse_options_of_grading(self) -> None:
+        options = self.options
+        given = {
+            "--offset": options.offset, "--limit": options.limit, "--run-id": options.run_id,
+        }  # fmt: skip
+        problems = [
+            Problem(flag, "it chooses among gradings", f"add -m {ADJUDICATE}, or leave it out")
+            for flag, value in given.items()
+            if value is not None
+        ]
+        if problems:
+            raise RunRefusedError(problems)
+
+    def adjudication(self, item: pytest.Item, blind_id: str) -> Adjudication:
+        """Return the grading that an item stands for."""
+        if self.grading is None:
+            raise RuntimeError(f"{item.nodeid} belongs to no batch of gradings")
+        return self.grading.adjudication(item, blind_id)
 
     def _join(self) -> None:
         handed = getattr(self.config, "workerinput", {}).get(keys.WORKER_INPUT)
@@ -127,11 +167,15 @@ class Controller:
                 output[keys.WORKER_OUTPUT] = (deselected, nothing_else)
         if self.runs:
             self.runs.finish(close=not self.is_worker)
+        if self.grading:
+            self.grading.finish()
 
     def summaries(self) -> list[tuple[str, list[str]]]:
         """Return what the terminal shows at the end: title and lines per part."""
         if self.is_worker:
             return []
+        if self.grading:
+            return self.grading.summaries(dry=self.is_dry)
         if self.is_dry:
             rows = dry.rows(self.selected, self.collection.studies.values(), self.options)
             return [("agent-trials dry run", text.dry_run(rows))] if rows else []

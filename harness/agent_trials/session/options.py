@@ -52,8 +52,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--ledger",
         dest="trials_ledger",
         metavar="FILE",
-        help="The ledger: a path that does not exist yet for attempts; outside every checkout and"
-        " outside the project.",
+        help="The ledger: a path that does not exist yet for attempts, an existing one to"
+        " adjudicate; outside every checkout and outside the project.",
     )
     add(
         "--prior-ledger",
@@ -90,6 +90,17 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="KEY=VALUE",
         help="A value of the study's [parameters]; recorded, never printed. Repeatable.",
     )
+    for flag, dest, what in (
+        ("--offset", "trials_offset", "Passes over so many observations, in their drawn order"),
+        ("--limit", "trials_limit", "Grades at most so many observations"),
+    ):
+        add(flag, dest=dest, type=int, metavar="N", help=f"{what} (-m adjudicate).")
+    add(
+        "--run-id",
+        dest="trials_run_id",
+        metavar="ID",
+        help="Grades the observations of this run of the ledger alone (-m adjudicate).",
+    )
 
 
 def names_ours(option: Any) -> bool:  # noqa: ANN401 - argparse namespace
@@ -100,6 +111,9 @@ def names_ours(option: Any) -> bool:  # noqa: ANN401 - argparse namespace
 def marker_line(phase: str) -> str:
     """Return the declaration of a phase's marker."""
     return f"{phase}: attempts of the phase {phase!r} of a study (agent-trials)"
+
+
+GRADING_LINE = "adjudicate: blind grading of the attempts of a ledger (agent-trials)"
 
 
 def deselected_line(count: int) -> str:
@@ -129,6 +143,9 @@ class Options:
     output_rate: str | None
     parameters: Mapping[str, str]
     malformed: tuple[str, ...]
+    offset: int | None
+    limit: int | None
+    run_id: str | None
     environ: Mapping[str, str] = field(repr=False)
 
     @property
@@ -161,6 +178,9 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         output_rate=option.trials_output_rate or environ.get(OUTPUT_RATE),
         parameters=parameters,
         malformed=(*bad_roots, *bad_parameters),
+        offset=option.trials_offset,
+        limit=option.trials_limit,
+        run_id=option.trials_run_id,
         environ=dict(environ),
     )
 

@@ -7,6 +7,7 @@ through the locked ledger, so that it does not matter who runs which pair.
 from __future__ import annotations
 
 import dataclasses
+import secrets
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -153,6 +154,9 @@ class StudyRun:
 
     def _settle(self, planned: PlannedAttempt, result: AttemptResult, started: float) -> Settled:
         status = result.observation.status
+        # The name under which it is graded: drawn once, so that it tells nothing and never changes.
+        named = {**result.private, "blindId": secrets.token_hex(8)}
+        result = dataclasses.replace(result, private=named)
         with held():
             totals = self.journal.settle(planned, result)
             if self.stops(result):

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from agent_trials.study.manifest import Study
 
-JOBS = ("adjudicate", "evaluate")
+ADJUDICATE = "adjudicate"
+JOBS = (ADJUDICATE, "evaluate")
 """Markers of work on an existing ledger, beside the phases."""
 
 

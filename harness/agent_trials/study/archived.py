@@ -30,17 +30,21 @@ class Archived:
     key: AnswerKey | None
 
 
-def read(study: Mapping[str, Any], key: Mapping[str, Any], *, folder_digest: str) -> Archived:
+def read(
+    study: Mapping[str, Any] | None, key: Mapping[str, Any] | None, *, folder_digest: str
+) -> Archived:
     """Return the study that a ledger committed to.
 
     Args:
-        study: the opening of ``study``.
-        key: the opening of ``key``.
+        study: the opening of ``study``, None where it was not kept.
+        key: the opening of ``key``, None where it was not kept.
         folder_digest: the digest that the ledger's line states for the folder.
 
     Raises:
-        LedgerError: the archives are not those of the folder, or cannot be read any more.
+        LedgerError: an archive is missing, is not that of the folder, or cannot be read any more.
     """
+    if study is None or key is None:
+        raise LedgerError("the openings of the ledger's study and key are not beside it")
     digests = study["digests"]
     if digest_of_files(digests) != folder_digest:
         raise LedgerError("the study that the ledger holds is not the folder that it names")

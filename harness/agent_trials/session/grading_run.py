@@ -1,0 +1,313 @@
+"""Grades the cases of one batch: tested adjudicators, a packet each, money first, then the verdict.
+
+An adjudicator is tested before the first case is given to it. What it is tested with is reserved
+and settled like any grade, under a name drawn for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent_trials import canonical, money
+from agent_trials.errors import AdmissionError
+from agent_trials.graders import base, prompt, reply
+from agent_trials.graders.adjudicator import GUESS, GradingInterruptedError
+from agent_trials.graders.base import Answered
+from agent_trials.graders.citations import Finding
+from agent_trials.graders.reply import InvalidReplyError
+from agent_trials.graders.words import ArmWords
+from agent_trials.ledger.budget import PENDING
+from agent_trials.ledger.grade_journal import Graded
+from agent_trials.ledger.openings import Openings
+from agent_trials.ledger.outcomes import Outcome
+from agent_trials.records import Status
+from agent_trials.session.signals import held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_trials.graders.adjudicator import Adjudicator
+    from agent_trials.graders.base import Blinded
+    from agent_trials.ledger.grade_journal import GradeJournal
+    from agent_trials.records import AttemptResult
+    from agent_trials.session.grading_ground import Ground
+    from agent_trials.session.grading_plan import Case, GradingPlan
+    from agent_trials.study.key import TaskKey
+    from agent_trials.study.settings import TaskSettings
+
+MOST_SILENT = 3
+"""So many gradings without a reply in a row, and the batch is stopped."""
+CONTROL_FAILED = "control-failed"
+NO_REPLY = "no-reply"
+
+
+@dataclass(frozen=True)
+class Given:
+    """One grader's outcome for a case: ``pending`` with its reason, or one of the rubric's."""
+
+    grader: str
+    outcome: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What an adjudicator is asked, and how its reply is read."""
+
+    text: str
+    packet: bytes
+    read: Callable[[str], tuple[str, dict[str, Any]]]
+
+
+class GradingRun:
+    """One batch in this process.
+
+    Args:
+        plan: what was admitted.
+        ground: what was found.
+        journal: the ledger, reopened.
+    """
+
+    def __init__(self, plan: GradingPlan, ground: Ground, journal: GradeJournal) -> None:
+        self.plan = plan
+        self.journal = journal
+        self._ground = ground
+        self._openings = Openings(plan.ledger)
+        self._words = ArmWords.of(plan.study.manifest.arms, plan.settings)
+        self._tasks = {task.id: task for task in plan.study.manifest.tasks}
+        self._silent = 0
+        self._tested: str | None = None
+        self._is_tested = False
+        self.controls = 0
+        self.closed = False
+
+    def test_adjudicators(self) -> str | None:
+        """Test every adjudicator, once for the batch; return why the batch is stopped, or None."""
+        if not self._is_tested:
+            self._is_tested = True
+            try:
+                self._tested = self._test_all()
+            except AdmissionError as refusal:
+                self._tested = str(refusal)
+        return self._tested
+
+    def _test_all(self) -> str | None:
+        for grader in self._ground.graders:
+            for task in self._ground.controls:
+                entry = self._key(task)
+                for kind, answer, expected in (
+                    ("reference", entry.reference, Outcome.CORRECT),
+                    ("empty", "", Outcome.INCOMPLETE),
+                    ("wrong", entry.wrong, Outcome.INCORRECT),
+                ):
+                    name = f"control-{secrets.token_hex(8)}"
+                    public = {"control": kind, "task": task}
+                    given = self._grade(name, grader, Answered(answer or ""), task, public)
+                    if given.outcome != expected:
+                        self.journal.stop(CONTROL_FAILED)
+                        return _failed(grader, kind, task, given, expected)
+                    self.controls += 1
+        return None
+
+    def grade(self, case: Case) -> tuple[Given, ...]:
+        """Grade a case by every grader that has not graded it yet.
+
+        Raises:
+            AdmissionError: the money does not fit, or the batch is stopped.
+        """
+        answer = self._openings.value(case.line, "answer")
+        observation = case.line.fields["observation"]
+        attempt = base.answered(observation, answer, self.plan.settings)
+        given = []
+        for grader in self._ground.graders:
+            before = self.plan.records.get((case.blind_id, grader.name))
+            if before is not None:
+                given.append(Given(grader.name, str(before.fields["outcome"])))
+            else:
+                given.append(self._grade(case.blind_id, grader, attempt, case.task, {}))
+        if self._wants_guess(case, attempt, given):
+            self._guess(case, attempt)
+        return tuple(given)
+
+    def _wants_guess(self, case: Case, attempt: Answered, given: list[Given]) -> bool:
+        known = (case.blind_id, GUESS) in self.plan.records
+        pending = any(each.outcome == PENDING for each in given)
+        return self.plan.settings.guess_arm and attempt.is_usable and not known and not pending
+
+    def _grade(
+        self,
+        blind_id: str,
+        grader: Adjudicator,
+        attempt: Answered,
+        task: str,
+        public: dict[str, str],
+    ) -> Given:
+        grade = (blind_id, grader.name)
+        if not attempt.is_usable:
+            graded = self._by_rule(blind_id, public)
+            with held():
+                self.journal.record_grade(grade, graded)
+            return Given(grader.name, graded.outcome)
+        blinded = self._blinded(attempt, task)
+        case = blinded.case
+
+        def read(text: str) -> tuple[str, dict[str, Any]]:
+            verdict = reply.read(text, case)
+            return verdict.outcome.value, verdict.to_json()
+
+        question = _Question(prompt.grading(case), case.packet(), read)
+        shown = {
+            **public,
+            "citations": len(case.citations),
+            "citationsFound": sum(c.finding is Finding.EXISTS for c in case.citations),
+            "replacements": blinded.replacements,
+        }
+        graded = self._asked(blind_id, grader, grader.name, question, shown)
+        return Given(grader.name, graded.outcome, graded.reason)
+
+    def _guess(self, case: Case, attempt: Answered) -> None:
+        """Let the first grader guess the arm, now that its verdict stands in the ledger."""
+        blinded = self._blinded(attempt, case.task).case
+        arms = [arm.id for arm in self.plan.study.manifest.arms]
+
+        def read(text: str) -> tuple[str, dict[str, Any]]:
+            return "guessed", {"guess": reply.read_guess(text, arms)}
+
+        question = _Question(prompt.guessing(blinded, arms), blinded.packet(), read)
+        self._asked(case.blind_id, self._ground.graders[0], GUESS, question, {})
+
+    def _blinded(self, attempt: Answered, task: str) -> Blinded:
+        asked: TaskSettings = self._tasks[task]
+        return base.blind(
+            attempt,
+            asked.question,
+            self._key(task),
+            self._ground.corpora[asked.repository],
+            settings=self.plan.settings,
+            words=self._words,
+        )
+
+    def _key(self, task: str) -> TaskKey:
+        key = self.plan.study.key
+        if key is None:
+            raise RuntimeError("a study without a key is not graded")
+        return key.tasks[task]
+
+    def _by_rule(self, blind_id: str, public: dict[str, str]) -> Graded:
+        """Return the grade of an answer without usable text: nobody is asked."""
+        outcome = Outcome.INCOMPLETE
+        record = self._record(blind_id, outcome.value, "rule") | {"reason": "no usable text"}
+        fields = {**public, "score": _score(outcome.value), "method": "rule", "humanReview": False}
+        return Graded(outcome=outcome.value, public=fields, private={"record": record})
+
+    def _asked(
+        self,
+        blind_id: str,
+        grader: Adjudicator,
+        name: str,
+        question: _Question,
+        public: dict[str, Any],
+    ) -> Graded:
+        """Reserve, ask, settle; an interruption is settled before it goes on."""
+        named = {key: public[key] for key in ("control", "task") if key in public}
+        self.journal.reserve_grade((blind_id, name), grader.limit_usd, **named)
+        try:
+            result = grader.ask(question.text)
+        except GradingInterruptedError as interruption:
+            graded = self._graded(blind_id, grader, interruption.result, question, public)
+            with held():
+                self.journal.settle_grade((blind_id, name), graded)
+                self.journal.stop(Status.INTERRUPTED.value)
+            raise interruption.cause from None
+        graded = self._graded(blind_id, grader, result, question, public)
+        with held():
+            self.journal.settle_grade((blind_id, name), graded)
+            self._count_silence(result)
+        return graded
+
+    def _count_silence(self, result: AttemptResult) -> None:
+        """Stop a batch whose adjudicator does not answer at all: every try may cost money."""
+        replied = result.observation.status in (Status.COMPLETED, Status.INCOMPLETE)
+        self._silent = 0 if replied else self._silent + 1
+        if self._silent >= MOST_SILENT:
+            self.journal.stop(NO_REPLY)
+
+    def _graded(
+        self,
+        blind_id: str,
+        grader: Adjudicator,
+        result: AttemptResult,
+        question: _Question,
+        public: dict[str, Any],
+    ) -> Graded:
+        observation = result.observation
+        text = str(result.private.get("answer") or "")
+        reason: str | None = None
+        detail: dict[str, Any] = {}
+        outcome = PENDING
+        if observation.status is not Status.COMPLETED:
+            reason = observation.status.value
+        else:
+            try:
+                outcome, detail = question.read(text)
+            except InvalidReplyError as error:
+                reason, detail = error.code, {"detail": str(error)}
+        record = self._record(blind_id, outcome, "agent") | {
+            "model": grader.model,
+            "configurationDigest": grader.digest,
+            "packetDigest": canonical.digest(question.packet),
+            "verdict": detail,
+        }
+        fields = {
+            **public,
+            "score": _score(outcome),
+            "method": "agent",
+            "humanReview": False,
+            "model": grader.model,
+            "resolvedModel": observation.resolved_model,
+            "configurationDigest": grader.digest,
+            "problems": list(observation.problems),
+        }
+        private = {"record": record, "reply": text, **_without(result.private, "answer")}
+        if outcome == "guessed":
+            private["guess"] = detail["guess"]
+        return Graded(
+            outcome=outcome,
+            reason=reason,
+            charged_usd=observation.charged_usd,
+            public=fields,
+            private={**private, **result.artifacts, "packet": question.packet},
+        )
+
+    def _record(self, blind_id: str, outcome: str, method: str) -> dict[str, Any]:
+        return {
+            "blindId": blind_id,
+            "protocolDigest": self.plan.opening["folderDigest"],
+            "runId": self.journal.run_id,
+            "outcome": outcome,
+            "score": _score(outcome),
+            "method": method,
+            "humanReview": False,
+        }
+
+
+def _failed(grader: Adjudicator, kind: str, task: str, given: Given, expected: Outcome) -> str:
+    why = f" ({given.reason})" if given.reason else ""
+    return (
+        f"{grader.name} ({grader.model}) graded the {kind} answer of {task} {given.outcome}{why}"
+        f" and not {expected.value}; nothing of the batch was graded. Register another"
+        " adjudicator, or correct the key"
+    )
+
+
+def _score(outcome: str) -> str | None:
+    if outcome not in {each.value for each in Outcome}:
+        return None
+    score = Outcome(outcome).score
+    return None if score is None else money.text(score)
+
+
+def _without(values: Any, name: str) -> dict[str, Any]:  # noqa: ANN401 - a mapping of JSON values
+    return {key: value for key, value in values.items() if key != name}
