@@ -32,6 +32,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "show": ("agent_trials.commands.show", "Show what a ledger holds."),
     "verify": ("agent_trials.commands.verify", "Check every line, rule and opening of a ledger."),
+    "report": (
+        "agent_trials.commands.report",
+        "Write what a finished ledger comes to, for readers and for programs.",
+    ),
+    "approve": (
+        "agent_trials.commands.approve",
+        "Approve what a ledger holds for publication.",
+    ),
 }
 """Each command by its name: the module that holds it as ``command``, and what it does."""
 

@@ -18,7 +18,8 @@
     │   └── RunStoppedError      the run was stopped earlier
     ├── WorkspaceError           git, export or checkout
     ├── McpServerError           a server that does not start, answer or offer what it should
-    └── AgentError               an agent that cannot be started at all
+    ├── AgentError               an agent that cannot be started at all
+    └── ReportError              a report that cannot be written where it is to be
 
 A caller's bug is a RuntimeError, and a bad pytest option a pytest.UsageError; neither is here.
 """
@@ -190,3 +191,7 @@ class McpServerError(TrialsError):
 
 class AgentError(TrialsError):
     """An agent that cannot be started at all."""
+
+
+class ReportError(TrialsError):
+    """A report that cannot be written where it is to be; nothing was written."""

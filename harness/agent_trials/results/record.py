@@ -15,6 +15,7 @@ from agent_trials.errors import LedgerError, LedgerInUseError
 from agent_trials.ledger.events import Event
 from agent_trials.ledger.openings import Openings
 from agent_trials.records import Cell
+from agent_trials.results import grades
 from agent_trials.results.summary import summarise
 from agent_trials.study import archived
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from agent_trials.ledger.budget import State
     from agent_trials.ledger.chain import Line
+    from agent_trials.results.grades import Grades
     from agent_trials.results.summary import Settled, Summary
     from agent_trials.study.settings import Manifest
 
@@ -87,7 +89,8 @@ class Frozen:
 class Record:
     """A finished ledger, ready to be reported.
 
-    ``attempts`` are in schedule order; ``approved`` is the latest approval that nothing came after.
+    ``attempts`` are in schedule order, ``grading`` the lines with a valid grade; ``approved`` is
+    the latest approval, where nothing came after it.
     """
 
     path: Path
@@ -96,6 +99,7 @@ class Record:
     attempts: tuple[Attempt, ...]
     superseded: tuple[Settled, ...]
     moments: tuple[Moment, ...]
+    grades: Grades
     grading: tuple[Line, ...]
     approved: Line | None
 
@@ -132,6 +136,7 @@ def read(path: Path) -> Record:
         attempts=tuple(_attempts(summary, watched, study)),
         superseded=tuple(each for each in summary.settled if each.is_superseded),
         moments=tuple(watched.moments),
+        grades=grades.grades(path),
         grading=tuple(watched.grading),
         approved=watched.approved,
     )
@@ -143,9 +148,9 @@ class _Watched:
 
     lines: list[Line] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
-    grading: list[Line] = field(default_factory=list)
     admitted: set[Cell] = field(default_factory=set)
     places: dict[Cell, tuple[int, int]] = field(default_factory=dict)
+    grading: list[Line] = field(default_factory=list)
     approved: Line | None = None
 
     def take(self, state: State, line: Line) -> None:
@@ -153,7 +158,7 @@ class _Watched:
             self.lines.append(line)
         self.approved = line if line.event == Event.APPROVED else None
         self._money(state, line)
-        if line.event in {Event.ADJUDICATED, Event.GRADE_SETTLED}:
+        if line.event == Event.ADJUDICATED:
             self.grading.append(line)
         elif line.event == Event.PAIR_ADMITTED:
             self.admitted.update(map(Cell.from_json, line.fields["cells"]))

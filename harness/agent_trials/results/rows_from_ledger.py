@@ -17,6 +17,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.records import Cell
+from agent_trials.results import grades
 from agent_trials.results.record import Fate
 from agent_trials.results.rows import Missing, Row
 from agent_trials.study.endpoints import ENDPOINTS
@@ -24,8 +26,7 @@ from agent_trials.study.endpoints import ENDPOINTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agent_trials.records import Cell
-    from agent_trials.results.record import Attempt
+    from agent_trials.results.record import Attempt, Record
     from agent_trials.results.rows import Value
     from agent_trials.study.settings import ArmSettings
 
@@ -51,6 +52,7 @@ class Grade:
 
     outcome: str
     score: Decimal | None
+    reason: str | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -58,7 +60,16 @@ class Grade:
         return self.outcome == "pending"
 
 
-PENDING = Grade("pending", None)
+def grades_of(record: Record) -> dict[Cell, Grade]:
+    """Return the grade of every attempt that was settled, by its first turn's cell."""
+    found = {}
+    for row in sorted(record.grades.rows, key=lambda each: each.cell):
+        cell = Cell(row.cell.phase, row.cell.task, row.cell.arm, row.cell.repetition)
+        outcome = "pending" if row.outcome is None else row.outcome.value
+        if row.reason == grades.DISAGREEMENT:
+            outcome = "disagreement"
+        found[cell] = Grade(outcome, row.score, row.reason)
+    return found
 
 
 def pairs(attempts: Iterable[Attempt]) -> tuple[tuple[Attempt, ...], ...]:
@@ -69,7 +80,7 @@ def pairs(attempts: Iterable[Attempt]) -> tuple[tuple[Attempt, ...], ...]:
 
 def rows(
     attempts: Iterable[Attempt],
-    grades: Mapping[Cell, Grade],
+    graded: Mapping[Cell, Grade],
     *,
     control: ArmSettings,
     treatment: ArmSettings,
@@ -92,8 +103,8 @@ def rows(
             "treatment_warmth": warmth(new),
         }
         for endpoint, of in found.items():
-            worth = value(old, endpoint, grades.get(old.cell))
-            other = value(new, endpoint, grades.get(new.cell))
+            worth = value(old, endpoint, graded.get(old.cell))
+            other = value(new, endpoint, graded.get(new.cell))
             of.append(Row(control=worth, treatment=other, **shared))
     return {endpoint: tuple(of) for endpoint, of in found.items()}
 

@@ -1,0 +1,118 @@
+"""The verdict of a ledger: by the rule that was frozen, or why there is none.
+
+Looked at in this order:
+    the frozen study cannot be read       not-decided
+    the phase is not scored               not-scored
+    the study brings a rule of its own    not-executed, unless its code is trusted
+    the named rule                        incomplete, against, for, no-evidence
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent_trials.errors import StudyError
+from agent_trials.results import rules
+from agent_trials.results.evidence import Evidence
+from agent_trials.results.rules import CORRECTNESS
+from agent_trials.results.verdict import decide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from agent_trials.records import Cell
+    from agent_trials.results.evidence import Finding
+    from agent_trials.results.record import Record
+    from agent_trials.results.report import Compared
+    from agent_trials.results.rows_from_ledger import Grade
+
+OWN_RULE = "verdict.py"
+
+
+def judge(
+    record: Record,
+    compared: Iterable[Compared],
+    graded: Mapping[Cell, Grade],
+    *,
+    study_rule: Callable[[Evidence], Finding] | None = None,
+) -> list[dict[str, Any]]:
+    """Return one verdict for each comparison; one without arms where there is no comparison."""
+    every = tuple(compared)
+    if not every:
+        problem = record.frozen.problem
+        return [_none("not-decided", f"No verdict: the frozen study is not known ({problem}).")]
+    return [_judged(record, each, graded, study_rule) for each in every]
+
+
+def _judged(
+    record: Record,
+    compared: Compared,
+    graded: Mapping[Cell, Grade],
+    study_rule: Callable[[Evidence], Finding] | None,
+) -> dict[str, Any]:
+    manifest = record.frozen.manifest
+    if manifest is None:
+        raise RuntimeError("a verdict on a study that was not read")
+    arms = {"control": compared.control.id, "treatment": compared.treatment.id}
+    if record.opening.get("scored") is False:
+        phase = record.opening["phase"]
+        words = f"No verdict: the phase {phase} is not scored and never counts towards one."
+        return _none("not-scored", _rehearsed(record, words)) | arms
+    if OWN_RULE in record.frozen.files and study_rule is None:
+        words = (
+            "No verdict: the study decides by its own verdict.py, which was not executed. Read it,"
+            " and give --trust-study-code to run it."
+        )
+        return _none("not-executed", _rehearsed(record, words)) | arms
+    try:
+        rule = rules.read(
+            manifest.verdict.rule,
+            manifest.verdict.thresholds,
+            primary=manifest.endpoints.primary,
+            p_values=manifest.endpoints.p_values,
+        )
+    except StudyError as error:
+        return (
+            _none("not-decided", f"No verdict: the registered rule does not fit ({error}).") | arms
+        )
+    found = decide(rule, _evidence(record, compared, graded), finder=study_rule)
+    return arms | {
+        "outcome": found.outcome.value,
+        "sentence": found.sentence,
+        "reasons": list(found.reasons),
+        "figures": dict(found.figures),
+        "rule": OWN_RULE if study_rule else manifest.verdict.rule,
+    }
+
+
+def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) -> Evidence:
+    manifest = record.frozen.manifest
+    registered = manifest.endpoints if manifest else None
+    counts = registered and CORRECTNESS in {*registered.primary, *registered.secondary}
+    arms = {compared.control.id, compared.treatment.id}
+    pending = sum(grade.is_pending for cell, grade in graded.items() if cell.arm in arms)
+    stop = record.summary.runs[0].stop
+    return Evidence(
+        control=compared.control.id,
+        treatment=compared.treatment.id,
+        rows=compared.rows,
+        pending=pending if counts else 0,
+        stopped=stop.reason if stop else None,
+        rehearsal=record.is_rehearsal,
+    )
+
+
+def _none(outcome: str, sentence: str) -> dict[str, Any]:
+    return {
+        "control": None,
+        "treatment": None,
+        "outcome": outcome,
+        "sentence": sentence,
+        "reasons": [],
+        "figures": {},
+        "rule": None,
+    }
+
+
+def _rehearsed(record: Record, words: str) -> str:
+    return f"REHEARSAL, says nothing of the world. {words}" if record.is_rehearsal else words

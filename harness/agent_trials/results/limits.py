@@ -1,0 +1,125 @@
+"""What a report must say against itself: isolation, limits of the evidence, threats.
+
+What is said of the Claude Code CLI was observed with the versions named here and the arguments of
+the study; of any other version nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from agent_trials.results.record import Record
+
+OBSERVED_CLI = frozenset({"2.1.296", "2.1.332"})
+
+_EVERYWHERE = (
+    "Each attempt had a fresh read-only export of the pinned files, without version control.",
+    "The agent's environment was an allowlist; credentials of other programs were not passed on.",
+)
+_RESTRICTED = (
+    "Memory files (CLAUDE.md, AGENTS.md, automatic memory) were not loaded.",
+    "Settings files of the user and of the project were not obeyed, and their hooks did not run.",
+    "File tools refused paths outside the working directory.",
+)
+_STRICT = ("Only the MCP servers of the study's own configuration were started.",)
+_HTTP = (
+    "The harness offered its own three file tools and the arm's MCP tools, and nothing else.",
+    "No configuration of the operator's was read; the only credential was the API key.",
+)
+_NEVER = (
+    "There was no sandbox: agent and MCP servers ran as the operator's user, with its network.",
+    "What the provider keeps between requests (caches, routing, aliases) was not controlled.",
+)
+_CLI_NOT = (
+    "A prompt that holds @path makes the CLI read that file inside the working directory.",
+    "Large tool results are kept by the CLI in files outside the working directory.",
+)
+_LOGIN = "The CLI ran with the operator's login and home folder, whose managed policy would apply."
+
+GENERAL = (
+    (
+        "The tasks were chosen by hand; they are no random sample, and results about them do not"
+        " carry over to other tasks by themselves."
+    ),
+    (
+        "Training contamination, expectations selected by the author, differences in documentation"
+        " coverage, drift of pinned versions, provider nondeterminism, latency, tool limits and"
+        " warm caches can affect every figure."
+    ),
+    "Conversations with one model are no independent samples of models.",
+    "Small-sample intervals describe; no claim about a general population is made.",
+    "A reduction of tokens or of time says nothing about correctness by itself.",
+)
+_ADJUDICATED = (
+    (
+        "Correctness is agent-adjudicated. There was no human review, and an adjudicating model may"
+        " share biases with the model that answered."
+    ),
+    "Blinding is imperfect: citations or wording of an answer may reveal its arm.",
+)
+_SAME_MODEL = "The adjudicator was the same model as the one that answered; another is preferred."
+_ALIAS = "The model id is an alias that its provider may move; it does not name one fixed model."
+_REHEARSAL = (
+    "This is a REHEARSAL: the model was a script on this machine. It shows that the machinery"
+    " works and is no evidence about a model, a tool or the question."
+)
+
+
+def isolation(record: Record) -> dict[str, Any]:
+    """Return what kept attempts apart from their surroundings, and what did not."""
+    opening = record.opening
+    transport, settings = opening["transport"], opening.get("transportSettings", {})
+    version = opening.get("cliVersion") or settings.get("version")
+    if transport == "cli":
+        achieved, missing = _cli(version, settings)
+    else:
+        achieved, missing = [*_EVERYWHERE, *_HTTP], [*_NEVER]
+    return {
+        "transport": transport,
+        "cliVersion": version if transport == "cli" else None,
+        "achieved": achieved,
+        "notAchieved": missing,
+    }
+
+
+def limits(record: Record) -> list[str]:
+    """Return what limits the evidence, the general and what follows from the ledger."""
+    return [*_limits(record)]
+
+
+def _limits(record: Record) -> Iterator[str]:
+    if record.is_rehearsal:
+        yield _REHEARSAL
+    yield from GENERAL
+    manifest = record.frozen.manifest
+    if manifest and "correctness" in {*manifest.endpoints.primary, *manifest.endpoints.secondary}:
+        yield from _ADJUDICATED
+    rules = record.grades.rules
+    if rules and any(each.get("model") == record.opening["model"] for each in rules["graders"]):
+        yield _SAME_MODEL
+    if not record.opening.get("immutableModel"):
+        yield _ALIAS
+
+
+def _cli(version: str | None, settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    arguments = settings.get("arguments", ())
+    achieved: list[str] = [*_EVERYWHERE]
+    missing: list[str] = []
+    for known, claims in (("--restricted", _RESTRICTED), ("--strict-mcp-config", _STRICT)):
+        if known in arguments and version in OBSERVED_CLI:
+            achieved += claims
+        else:
+            missing += _not_shown(claims, known, version, is_given=known in arguments)
+    if settings.get("credential") == "login":
+        missing.append(_LOGIN)
+    return achieved, [*missing, *_CLI_NOT, *_NEVER]
+
+
+def _not_shown(
+    claims: Iterable[str], argument: str, version: str | None, *, is_given: bool
+) -> list[str]:
+    why = f"not observed with version {version}" if is_given else f"{argument} was not given"
+    return [f"Not established ({why}): {claim}" for claim in claims]

@@ -1,0 +1,208 @@
+"""A report as one JSON value: everything that report.md and report.html show, and nothing private.
+
+docs/report.md describes it. The same ledger and openings give the same value, under the versions
+that it names; whatever is random in it has the seed 0.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent_trials.results import report_figures as figures
+from agent_trials.results import report_parts as parts
+from agent_trials.results.analysis import analyse
+from agent_trials.results.deviations import amendments, deviations
+from agent_trials.results.evidence import complete
+from agent_trials.results.flow import flow, sentence
+from agent_trials.results.grading_figures import grading
+from agent_trials.results.judgement import judge
+from agent_trials.results.limits import isolation, limits
+from agent_trials.results.protocol_text import section
+from agent_trials.results.rows_from_ledger import grades_of, pairs, rows
+from agent_trials.study.endpoints import ENDPOINTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from agent_trials.records import Cell
+    from agent_trials.results.evidence import Evidence, Finding
+    from agent_trials.results.record import Attempt, Record
+    from agent_trials.results.rows import Row
+    from agent_trials.results.rows_from_ledger import Grade
+    from agent_trials.study.settings import ArmSettings
+
+SCHEMA = 1
+PACKAGES = ("pytest-agent-trials", "jinja2", "matplotlib", "numpy", "scipy")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two arms of a study: the first one and another, with the rows of their pairs."""
+
+    control: ArmSettings
+    treatment: ArmSettings
+    rows: Mapping[str, tuple[Row, ...]]
+
+
+def document(
+    record: Record, *, study_rule: Callable[[Evidence], Finding] | None = None
+) -> dict[str, Any]:
+    """Return the report.
+
+    Args:
+        record: the ledger.
+        study_rule: the study's own rule, where its code is trusted and was loaded.
+    """
+    graded = grades_of(record)
+    compared = _compared(record, graded)
+    return {
+        "schema": SCHEMA,
+        "kind": "agent-trials-report",
+        "head": record.summary.head,
+        "rehearsal": record.is_rehearsal,
+        "labels": parts.labels(record),
+        "study": parts.study(record),
+        "versions": _versions(),
+        "verdicts": judge(record, compared, graded, study_rule=study_rule),
+        "comparisons": [_comparison(record, each, graded) for each in compared],
+        "arms": _arms(record, graded),
+        "flow": _flow(record, compared, graded),
+        "pairs": _pairs(record, compared),
+        "attempts": [parts.attempt(each, graded.get(each.cell)) for each in record.attempts],
+        "superseded": [parts.superseded(each.line) for each in record.superseded],
+        "grading": grading(record),
+        "money": parts.money(record),
+        "runs": [parts.run(run) for run in record.summary.runs],
+        "amendments": amendments(record),
+        "deviations": deviations(record),
+        "isolation": isolation(record),
+        "preparation": parts.preparation(record),
+        "prices": parts.prices(record),
+        "digests": parts.digests(record),
+        "limits": limits(record),
+        "threats": parts.blocks(section(parts.protocol(record), "threat", "limit", "validity")),
+    }
+
+
+def _compared(record: Record, graded: Mapping[Cell, Grade]) -> tuple[Compared, ...]:
+    manifest = record.frozen.manifest
+    if manifest is None:
+        return ()
+    control, *others = manifest.arms
+    return tuple(
+        Compared(control, arm, rows(record.attempts, graded, control=control, treatment=arm))
+        for arm in others
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {"python": platform.python_version(), **found}
+
+
+def _comparison(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) -> dict[str, Any]:
+    manifest = record.frozen.manifest
+    if manifest is None:
+        raise RuntimeError("a comparison of a study that was not read")
+    registered = manifest.endpoints
+    found = analyse(
+        compared.rows,
+        primary=registered.primary,
+        secondary=registered.secondary,
+        p_values=registered.p_values,
+    )
+    arms = (compared.control.id, compared.treatment.id)
+    return {
+        "control": arms[0],
+        "treatment": arms[1],
+        "endpoints": [
+            figures.endpoint(each, p_values=registered.p_values)
+            | {"arms": _distributions(record.attempts, graded, arms, each.endpoint)}
+            for each in found
+        ],
+        "rows": figures.inputs(compared.rows),
+    }
+
+
+def _distributions(
+    attempts: Iterable[Attempt],
+    graded: Mapping[Cell, Grade],
+    arms: Iterable[str],
+    endpoint: str,
+) -> dict[str, Any]:
+    every = tuple(attempts)
+    return {
+        arm: figures.distribution([a for a in every if a.cell.arm == arm], graded, endpoint)
+        for arm in arms
+    }
+
+
+def _arms(record: Record, graded: Mapping[Cell, Grade]) -> dict[str, Any]:
+    names = dict.fromkeys(each.cell.arm for each in record.attempts)
+    manifest = record.frozen.manifest
+    if manifest:
+        names = dict.fromkeys(arm.id for arm in manifest.arms)
+    found = {}
+    for name in names:
+        of = [each for each in record.attempts if each.cell.arm == name]
+        statuses: dict[str, int] = {}
+        for each in of:
+            statuses[each.status] = statuses.get(each.status, 0) + 1
+        found[name] = figures.arm(of, graded) | {"statuses": dict(sorted(statuses.items()))}
+    return found
+
+
+def _flow(
+    record: Record, compared: Iterable[Compared], graded: Mapping[Cell, Grade]
+) -> list[dict[str, Any]]:
+    manifest = record.frozen.manifest
+    if manifest is None:
+        return []
+    primary = manifest.endpoints.primary[0]
+    whole = {
+        (row.task, row.repetition, arm)
+        for each in compared
+        for row in each.rows[primary]
+        if complete(row)
+        for arm in (each.control.id, each.treatment.id)
+    }
+    analysed = [
+        each.cell
+        for each in record.attempts
+        if (each.cell.task, each.cell.repetition, each.cell.arm) in whole
+    ]
+    flows = [flow(record.attempts, graded, arm, analysed) for arm in manifest.arms]
+    return [
+        {
+            "arm": one.arm,
+            "counts": dict(one.counts),
+            "losses": dict(one.losses),
+            "says": sentence(one),
+        }
+        for one in flows
+    ]
+
+
+def _pairs(record: Record, compared: Iterable[Compared]) -> list[dict[str, Any]]:
+    half = {each.pair for each in record.summary.half_pairs}
+    whole: dict[int, list[str]] = {}
+    for each in compared:
+        for endpoint in ENDPOINTS:
+            for row in each.rows[endpoint]:
+                if complete(row):
+                    whole.setdefault(row.pair, []).append(endpoint)
+    return [
+        {
+            "pair": pair[0].pair,
+            "task": pair[0].cell.task,
+            "repetition": pair[0].cell.repetition,
+            "order": [each.cell.arm for each in pair],
+            "statuses": [each.status for each in pair],
+            "half": pair[0].pair in half,
+            "complete": sorted(set(whole.get(pair[0].pair, ()))),
+        }
+        for pair in pairs(record.attempts)
+    ]
