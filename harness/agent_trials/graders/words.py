@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from agent_trials.study.settings import AdjudicatorSettings, ArmSettings
 
-TOOL = "a tool"
-SOURCE = "a source"
-SETUP = "a setup"
+TOOL = "[tool]"
+SOURCE = "[source]"
+SETUP = "[setup]"
+PATH = "[path]"
 LOCAL_TOOLS = ("repo_list", "repo_read", "repo_search", "Grep", "Glob")
 
 _WORKSPACE = re.compile(r"(?:/[\w.+-]+)*/workspace-[0-9a-f]{16}(?:/|(?![\w-]))")
@@ -53,7 +54,7 @@ class ArmWords:
 def neutral(text: str, words: ArmWords) -> tuple[str, int]:
     """Return the text with neutral words, and how many were put in."""
     text, folders = _WORKSPACE.subn("", text)
-    text, temporary = _TEMPORARY.subn("a path", text)
+    text, temporary = _TEMPORARY.subn(PATH, text)
     if not words.replacements:
         return text, folders + temporary
     by_word = dict(words.replacements)

@@ -1,0 +1,56 @@
+"""What the code finds of citations, so that an adjudicator judges support and not existence."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_trials.graders import citations
+from agent_trials.graders.citations import Citation, Corpora, Finding
+
+CORPUS = Corpora({"docs/a.md": "\n".join(f"line {n} of the page" for n in range(1, 21))})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see docs/a.md:3", [Citation("docs/a.md", 3, 3)]),
+        ("(docs/a.md:3-5).", [Citation("docs/a.md", 3, 5)]),
+        ("docs/a.md#L3-L5", [Citation("docs/a.md", 3, 5)]),
+        ("./docs/a.md:3", [Citation("docs/a.md", 3, 3)]),
+        ("docs/a.md:3 and docs/a.md:3", [Citation("docs/a.md", 3, 3)]),
+        ("gone.md:3", [Citation("gone.md", 3, 3)]),
+        ("https://example.com:443/x", []),
+        ("example.com:443 at 10.30:15", []),
+        ('"line 3 of the page" (docs/a.md:3)', [Citation("docs/a.md", 3, 3, "line 3 of the page")]),
+        ('docs/a.md:3: "line 3 of the page"', [Citation("docs/a.md", 3, 3, "line 3 of the page")]),
+    ],
+)
+def test_finds_places_in_their_usual_spellings(text: str, found: list[Citation]) -> None:
+    assert list(citations.find(text, CORPUS)) == found
+
+
+@pytest.mark.parametrize(
+    ("citation", "finding"),
+    [
+        (Citation("docs/a.md", 1, 20), Finding.EXISTS),
+        (Citation("docs/b.md", 1, 1), Finding.NO_FILE),
+        (Citation("docs/a.md", 0, 0), Finding.NO_LINES),
+        (Citation("docs/a.md", 20, 21), Finding.NO_LINES),
+        (Citation("docs/a.md", 5, 4), Finding.NO_LINES),
+        (Citation("docs/a.md", 3, 3, "Line 3  OF the page..."), Finding.EXISTS),
+        (Citation("docs/a.md", 3, 3, "line 19 of the page"), Finding.NO_QUOTE),
+    ],
+)
+def test_checks_file_lines_and_quotation(citation: Citation, finding: Finding) -> None:
+    (checked,) = citations.check([citation], CORPUS)
+
+    assert checked.finding is finding
+
+
+def test_a_long_citation_is_cut_and_says_so() -> None:
+    """An answer that cites a whole corpus would otherwise buy the largest packet."""
+    long = Corpora({"a.md": "\n".join("x" for _ in range(500))})
+    (checked,) = citations.check([Citation("a.md", 1, 500)], long)
+
+    assert len(checked.text.splitlines()) == citations.MOST_LINES + 1
+    assert "further lines are cited" in checked.text

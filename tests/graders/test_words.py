@@ -1,0 +1,54 @@
+"""Words that tell an arm are replaced, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_trials.graders.words import ArmWords, neutral
+from agent_trials.study.settings import (
+    AdjudicatorSettings,
+    ArmSettings,
+    McpServerSettings,
+    ToolCall,
+)
+
+TEMPORARY = "/" + "tmp"
+SERVER = McpServerSettings(command=("x",), allow=("docs.search",), probe=ToolCall(tool="t"))
+ARMS = (ArmSettings(id="plain"), ArmSettings(id="docs-mcp", mcp_servers={"docs": SERVER}))
+
+
+def words(**changed: tuple[str, ...]) -> ArmWords:
+    settings = AdjudicatorSettings(
+        transport="http",
+        model="m",
+        limit_usd="1",  # type: ignore[arg-type] # text, as a manifest has it
+        arm_words=changed.get("arm", ()),
+        keep_words=changed.get("keep", ()),
+    )
+    return ArmWords.of(ARMS, settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "count"),
+    [
+        ("docs.search said so", "[tool] said so", 1),
+        ("docs_search said so", "[tool] said so", 1),
+        ("mcp__docs__docs_search said so", "[tool] said so", 1),
+        ("the docs server", "the [source] server", 1),
+        ("docs/install.md:3 says", "docs/install.md:3 says", 0),
+        ("see my-docs and docs.md:1", "see my-docs and docs.md:1", 0),
+        (f"{TEMPORARY}/workspace-0123456789abcdef/docs/a.md:3", "docs/a.md:3", 1),
+        ("/private/var/x/workspace-0123456789abcdef/a.md:3", "a.md:3", 1),
+        (f"it lay in {TEMPORARY}/at-xyz/file.txt", "it lay in [path]", 1),
+        ("Grep found it", "[tool] found it", 1),
+    ],
+)
+def test_replaces_names_of_tools_servers_and_folders(text: str, expected: str, count: int) -> None:
+    assert neutral(text, words()) == (expected, count)
+
+
+def test_a_study_adds_words_and_keeps_others() -> None:
+    """A question about [tool] is answered with its name."""
+    changed = words(arm=("Bridge",), keep=("docs.search", "docs"))
+
+    assert neutral("Bridge has docs.search", changed) == ("[setup] has docs.search", 1)
