@@ -18,5 +18,11 @@ if [[ "$("$bin/claude" --version 2>/dev/null </dev/null | awk 'NR == 1 { print $
 fi
 "$bin/claude" --version </dev/null
 
+# MCP servers that others wrote. The pins are those of tests/real_cli/test_real_servers.py.
+npm install --no-save --no-fund --no-audit --prefix .tools/mcp \
+    "@modelcontextprotocol/server-everything@2026.8.31"
+[[ -x .tools/mcp/python/bin/python ]] || .venv/bin/python -m venv .tools/mcp/python
+.tools/mcp/python/bin/python -m pip install --quiet "mcp-server-git==2026.10.19"
+
 .venv/bin/python -m pytest tests/real_cli
 PATH="$bin:$PATH" make pilot

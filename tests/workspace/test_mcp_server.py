@@ -62,6 +62,19 @@ def test_calls_tools_by_the_servers_own_names(tmp_path: Path) -> None:
     assert connection.instructions is None
 
 
+def test_a_server_is_offered_what_claude_code_offers_it_and_gets_the_same_answers(
+    tmp_path: Path,
+) -> None:
+    """A tool that only such a client is shown would come up in the first paid attempt otherwise."""
+    with connect(server("asks-back"), folder=tmp_path) as connection:
+        tools = [tool.name for tool in connection.list_tools()]
+        roots, asked = json.loads(connection.call("docs.ask", {}, 10).text)
+
+    assert tools == ["docs.search", "docs.get", "docs.ask"]
+    assert [root["uri"] for root in roots["roots"]] == [tmp_path.as_uri()]
+    assert asked == {"action": "cancel"}
+
+
 def told(folder: Path, arguments: dict[str, Any], **environment: str) -> dict[str, Any]:
     with connect(server("tells-all", **environment), folder=folder) as connection:
         answer: dict[str, Any] = json.loads(connection.call("docs.get", arguments, 10).text)

@@ -9,6 +9,10 @@ process group only, leaves the server behind when the harness is killed, and log
 prints beside the protocol. Here a server gets the variables that its study names and
 ``MINIMAL_PATH`` (a study that names PATH passes on the operator's), runs under the supervisor,
 and is quoted in no log.
+
+Some servers list further tools to a client that offers them roots or elicitation. So this client
+offers what Claude Code 2.1.296 does, and answers alike: the working directory is the only root, and
+nobody is there to be asked. What is probed is then what an attempt is given, on either transport.
 """
 
 from __future__ import annotations
@@ -25,15 +29,19 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    ElicitRequestParams,
+    ElicitResult,
     EmbeddedResource,
     Implementation,
     JSONRPCNotification,
+    ListRootsResult,
     ResourceLink,
+    Root,
     TextContent,
     TextResourceContents,
     jsonrpc_message_adapter,
 )
-from pydantic import ValidationError
+from pydantic import FileUrl, ValidationError
 
 from agent_trials.errors import AgentError, McpServerError
 from agent_trials.supervised import AgentEnded, Supervised
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.client.session import ClientRequestContext
     from mcp_types import CallToolResult, ContentBlock, JSONRPCMessage
 
     from agent_trials.records import McpServer
@@ -124,7 +133,7 @@ def connect(
         raise _not_started(server.name, error) from None
     with child, start_blocking_portal("asyncio") as portal:
         wire = _Wire(child, limits)
-        session = portal.wrap_async_context_manager(_session(wire))
+        session = portal.wrap_async_context_manager(_session(wire, folder))
         try:
             client, tools = session.__enter__()
         except (MCPError, ExceptionGroup, RuntimeError, ValidationError, TimeoutError) as error:
@@ -155,7 +164,9 @@ def _block_text(block: ContentBlock) -> str:
 
 
 @asynccontextmanager
-async def _session(wire: _Wire) -> AsyncGenerator[tuple[Client, tuple[Tool, ...]], None]:
+async def _session(
+    wire: _Wire, folder: Path
+) -> AsyncGenerator[tuple[Client, tuple[Tool, ...]], None]:
     """Shake hands and list the tools, each under its deadline.
 
     Raises:
@@ -164,7 +175,13 @@ async def _session(wire: _Wire) -> AsyncGenerator[tuple[Client, tuple[Tool, ...]
     # The deadline's scope encloses the session, since scopes close in the reverse order only.
     with anyio.CancelScope() as scope:
         wire.await_until(scope, _STARTING, wire.limits.start_seconds)
-        client = Client(wire.streams(), client_info=ME, cache=None)
+        client = Client(
+            wire.streams(),
+            client_info=ME,
+            cache=None,
+            list_roots_callback=_Roots(folder),
+            elicitation_callback=_ask_nobody,
+        )
         async with client:
             wire.await_until(scope, _LISTING, wire.limits.list_seconds)
             tools = await _all_tools(client)
@@ -172,6 +189,23 @@ async def _session(wire: _Wire) -> AsyncGenerator[tuple[Client, tuple[Tool, ...]
             yield client, tools
     if scope.cancelled_caught:
         raise TimeoutError
+
+
+class _Roots:
+    """Answers a server that asks where it may work."""
+
+    def __init__(self, folder: Path) -> None:
+        self._answer = ListRootsResult(roots=[Root(uri=FileUrl(folder.absolute().as_uri()))])
+
+    async def __call__(self, context: ClientRequestContext) -> ListRootsResult:
+        del context
+        return self._answer
+
+
+async def _ask_nobody(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    """Answer a server that has a question for its user."""
+    del context, params
+    return ElicitResult(action="cancel")
 
 
 async def _all_tools(client: Client) -> tuple[Tool, ...]:
