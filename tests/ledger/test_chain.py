@@ -294,7 +294,7 @@ def test_a_missing_ledger_is_named(tmp_path: Path) -> None:
         list(read(tmp_path / "none.jsonl"))
 
 
-@pytest.mark.parametrize("text", ["", "3", "3:abc", f"0:{ledgers.SERIES}", f"x{ledgers.SERIES}"])
+@pytest.mark.parametrize("text", ["", "3", "3:abc", f"00:{ledgers.SERIES}", f"x{ledgers.SERIES}"])
 def test_refuses_a_text_that_is_no_head(text: str) -> None:
     """A head cut short in copying must not pass for none given."""
     with pytest.raises(LedgerError, match="is no head"):

@@ -145,6 +145,9 @@ BROKEN: dict[str, tuple[Change, int, str]] = {
         observe(SETTLED, status="failed"), 4, "0.1 USD is the least",
     ),
     "a negative charge": (observe(SETTLED, chargedUsd="-0.05"), 4, "garbled"),
+    "a transport that is no text": (observe(SETTLED, transport=7), 4, "transport is no text"),
+    "calls in words": (observe(SETTLED, toolCalls="3"), 4, "toolCalls is no whole number"),
+    "prior ledgers that are no list": (put(OPENED, priorLedgers={}), 1, "priorLedgers is no list"),
     "no charge": (observe(SETTLED, chargedUsd=None), 4, "garbled"),
     "a status nobody knows": (observe(SETTLED, status="fine"), 4, "garbled"),
     "a held part after an overshoot": (

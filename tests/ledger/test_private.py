@@ -215,11 +215,12 @@ def test_a_changed_artifact_is_betrayed(path: Path, spoil: Callable[[bytes], byt
         lambda fields: fields.update(artifact="../../ledger.jsonl"),
         lambda fields: fields.update(artifact="/etc/passwd"),
         lambda fields: fields.update(artifact=3),
+        lambda fields: (fields.pop("value"), fields.update(artifact=None)),
         lambda fields: fields.update(salt="xyz"),
         lambda fields: fields.pop("value"),
         lambda fields: fields.update(seq="4"),
     ],
-    ids=["above", "absolute", "number", "salt", "nothing", "seq"],
+    ids=["above", "absolute", "number", "null", "salt", "nothing", "seq"],
 )
 def test_a_line_that_is_no_opening_opens_nothing(
     path: Path, edit: Callable[[dict[str, Any]], None]
@@ -228,6 +229,13 @@ def test_a_line_that_is_no_opening_opens_nothing(
     change(path, edit)
 
     assert Openings(path).value(settled(path), "answer") is None
+
+
+def test_an_artifact_of_null_is_none(path: Path) -> None:
+    """The value beside it counts."""
+    change(path, lambda fields: fields.update(artifact=None))
+
+    assert Openings(path).value(settled(path), "answer")
 
 
 def test_values_are_read_one_by_one(path: Path) -> None:

@@ -228,8 +228,29 @@ def test_every_head_that_was_ever_published_still_verifies(path: Path) -> None:
         heads.append(journal.head)
     journal.close()
 
-    for head in [*heads, journal.head, None]:
+    for head in [f"0:{ledgers.SERIES}", *heads, journal.head, None]:
         assert verify(path, head).head == journal.head
+
+
+def test_the_head_of_no_line_is_the_series(path: Path) -> None:
+    """What a freeze publishes binds every ledger of its series, before there is one."""
+    ledgers.create(path).close()
+
+    with pytest.raises(LedgerBrokenError, match="head published for it") as caught:
+        verify(path, f"0:{ledgers.OTHER_SERIES}")
+    assert caught.value.seq == 1
+
+
+def test_counts_are_whole_numbers(path: Path) -> None:
+    """For Python true equals 1; for a second verifier it does not."""
+    attempts = ledgers.plan(tasks=1)
+    journal = ledgers.create(path, attempts)
+    ledgers.run_all(journal, attempts, 1)
+    journal.close()
+    ledgers.rewrite(path, lambda lines: lines[-1]["counts"].update(reserved=True))
+
+    with pytest.raises(LedgerBrokenError, match="counts"):
+        verify(path)
 
 
 def swap_arms(lines: list[dict[str, Any]]) -> None:

@@ -31,7 +31,7 @@ LINE_BYTES = 64 * 1024
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _EVENT = re.compile(r"[a-z]+(-[a-z]+)*")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
-_HEAD = re.compile(r"([1-9][0-9]{0,17}):(sha256:[0-9a-f]{64})")
+_HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):(sha256:[0-9a-f]{64})")
 _BLOCK = 1 << 16
 
 
@@ -108,6 +108,8 @@ def timestamp(moment: datetime) -> str:
 
 def parse_head(text: str) -> tuple[int, str]:
     """Return count and digest of a head as it is published, ``14:sha256:…``.
+
+    A count of 0 is that of a ledger without lines: the digest is the series id.
 
     Raises:
         LedgerError: the text is no head.

@@ -36,7 +36,7 @@ def problem(observation: Mapping[str, Any], reservation: Decimal) -> str | None:
     known = [
         shapes.amount(observation, name) for name in _COSTS if observation.get(name) is not None
     ]
-    if observation["transport"] in METERED:
+    if shapes.text(observation, "transport") in METERED:
         if charged > reservation:
             return f"a metered attempt charges {charged} USD, above its reservation {reservation}"
         least = max(known, default=money.ZERO)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agent_trials import money
+from agent_trials import canonical, money
 from agent_trials.errors import LedgerBrokenError, MoneyError
 from agent_trials.ledger import charges, shapes
 from agent_trials.ledger.budget import Grade, GradeRecord, Hold, Run, State, Stop
@@ -67,6 +67,8 @@ def read_run(fields: Fields) -> Run:
     if shapes.number(fields, "schema") != 1:
         _broken(f"its schema is {fields['schema']}, and 1 is known")
     shapes.number(fields, "attempts")
+    if not isinstance(fields["priorLedgers"], list):
+        _broken("its priorLedgers is no list")
     if len(_origins(fields)) != len(fields["priorLedgers"]):
         _broken("it counts a prior ledger twice")
     prior = money.total(*(shapes.amount(each, "spentUsd") for each in fields["priorLedgers"]))
@@ -222,7 +224,8 @@ def _close_run(state: State, fields: Fields) -> None:
     for name, amount in (("spentUsd", state.spent), ("reservedUsd", state.reserved)):
         if shapes.amount(fields, name) != amount:
             _broken(f"its {name} is {fields[name]} and the lines come to {amount}")
-    if fields["counts"] != dict(state.run.counts):
+    # As text: for Python true is 1.
+    if canonical.dumps(fields["counts"]) != canonical.dumps(dict(state.run.counts)):
         _broken("its counts are not those of its lines")
     state.run.closed_at = fields["at"]
     state.drop_holds()

@@ -104,7 +104,7 @@ class Openings:
         return offsets
 
     def _opening(self, fields: Mapping[str, Any]) -> Opening | None:
-        if "artifact" in fields:
+        if fields.get("artifact") is not None:
             try:
                 packed = (self._folder / "artifacts" / fields["artifact"]).read_bytes()
             except FileNotFoundError:  # withheld, or the remains of a crash

@@ -59,6 +59,8 @@ class CellRecord:
     def settle(self, run: int, observation: Mapping[str, Any]) -> None:
         """Take in how a reservation of the cell ended."""
         status = Status(observation["status"])
+        if observation.get("toolCalls") is not None:
+            shapes.number(observation, "toolCalls")
         self.completed = self.completed or status is Status.COMPLETED
         if run == self.run:
             before_tools = status is Status.FAILED and not observation.get("toolCalls")

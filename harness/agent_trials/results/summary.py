@@ -145,7 +145,7 @@ def verify(path: Path, head: str | None = None) -> Verification:
     committed = opened = 0
     for line in reading:
         fold.apply(state, line)
-        if published and line.seq == published[0] and line.digest != published[1]:
+        if published and _contradicts(line, *published):
             raise LedgerBrokenError(line.seq, f"the head published for it is {head}")
         fields = line.fields.get("private", {})
         committed += len(fields)
@@ -157,6 +157,13 @@ def verify(path: Path, head: str | None = None) -> Verification:
     if not count:
         raise LedgerError(f"nothing was ever written to the ledger {path}; remove it")
     return Verification(reading.position.head, reading.torn, committed, opened)
+
+
+def _contradicts(line: Line, count: int, digest: str) -> bool:
+    """Return whether the line shows that the head is another's; head 0 holds the series id."""
+    if count == 0:
+        return line.seq == 1 and bool(line.fields["prev"] != digest)
+    return line.seq == count and line.digest != digest
 
 
 def _is_opened(openings: Openings, line: Line, name: str) -> bool:
