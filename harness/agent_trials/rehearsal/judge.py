@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_trials.rehearsal.replies import Reply
 
 MARK = "\nPACKET\n"
-ENOUGH = 0.6
+ENOUGH = 0.4
 """The share of a proposition's words that an answer must have."""
 STEM = 5
 
