@@ -6,6 +6,7 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     the order of the arms goes with no category of tasks         -> unconfounded
     what is registered can be measured on some transport         -> measurable
     p-values can become small with so many tasks                 -> significance
+    an adjudicator sees no duration or size, which tell an arm   -> blinded
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from agent_trials.study.settings import Manifest
 
 SIGNIFICANT = Fraction(1, 20)
+TELLING = frozenset({"duration_ms", "response_bytes"})
+"""Fields of a structured packet in which a treatment usually shows."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def designs(manifest: Manifest) -> tuple[Design, ...]:
 
 def doubts(manifest: Manifest) -> list[Problem]:
     """Return everything about the design that a reader of its results would object to."""
-    found = [*_measurable(manifest), *_scored(manifest)]
+    found = [*_measurable(manifest), *_scored(manifest), *_blinded(manifest)]
     for phase in manifest.phases:
         place = f"phases.{phase}"
         attempts = schedule.plan(manifest, phase)
@@ -130,6 +133,17 @@ def _measurable(manifest: Manifest) -> Iterator[Problem]:
 def _scored(manifest: Manifest) -> Iterator[Problem]:
     if not any(phase.scored for phase in manifest.phases.values()):
         yield Problem("phases", "no phase is scored, so no verdict follows", "score one of them")
+
+
+def _blinded(manifest: Manifest) -> Iterator[Problem]:
+    adjudicator = manifest.adjudicator
+    for name in adjudicator.neutral if adjudicator else ():
+        if name in TELLING:
+            what = f"{name} is declared neutral, and arms often differ in it: grading is less blind"
+            yield Problem("adjudicator.neutral", what, "leave it out, or say why in the protocol")
+    if adjudicator and adjudicator.model == manifest.agent.model:
+        what = "the model that answers also grades, and may share its own mistakes"
+        yield Problem("adjudicator.model", what, "register another model")
 
 
 def _significance(place: str, manifest: Manifest, phase: str) -> Iterator[Problem]:
