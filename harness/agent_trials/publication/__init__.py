@@ -1,0 +1,1 @@
+"""What leaves the operator's hands: bundle, verifier, signed heads, the scan for secrets."""
