@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -10,11 +11,20 @@ import pytest
 
 from agent_trials.records import Status
 from agent_trials.rehearsal.replies import Cut, Held, HttpError, call, say
-from claude_bench import ANNOTATE, docs_server
+from agent_trials.study.settings import DEFAULT_ARGUMENTS
+from claude_bench import ANNOTATE, STREAMED, docs_server
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent_trials.rehearsal.replies import Answer
     from claude_bench import Bench
+
+
+def open_to_the_shell(array: tuple[str, ...]) -> tuple[str, ...]:
+    """Return an array without the switch that takes the shell away."""
+    return tuple(one for one in array if one != "--restricted")
+
 
 GREP = call(("Grep", {"pattern": "handbook"}))
 DEAR = {"input_tokens": 90_000, "output_tokens": 9_000}
@@ -128,3 +138,40 @@ def test_at_the_deadline_nothing_lives_on_and_the_reservation_is_charged(
         # The way that is equal in both arms: the cost of what was finished is known.
         assert seen.cli_reported_cost_usd is not None
         assert seen.cost_lower_usd == seen.cli_reported_cost_usd
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["argument", "streamed"])
+def test_a_command_in_a_group_of_its_own_does_not_outlive_the_deadline(
+    bench: Bench, tmp_path: Path, *, streamed: bool
+) -> None:
+    """The CLI's shell tool starts commands so; a kill of the CLI or its group leaves them."""
+    witness = tmp_path / "witness"
+    os.mkfifo(witness)
+    reader = os.open(witness, os.O_RDONLY | os.O_NONBLOCK)
+    command = f"trap '' INT TERM; exec 9>{witness}; echo up >&9; while :; do sleep 1000; done"
+
+    seen = bench.ask(
+        [call(("Bash", {"command": command})), say("never")],
+        arguments=open_to_the_shell(STREAMED if streamed else DEFAULT_ARGUMENTS),
+        tools=("Bash", "Read"),
+        deny=("WebFetch",),
+        timeout_seconds=6,
+    ).observation
+
+    assert seen.status is Status.TIMED_OUT
+    assert os.read(reader, 100) == b"up\n"
+    assert os.read(reader, 100) == b""  # every writer is gone
+    os.close(reader)
+
+
+def test_a_stdout_over_its_bound_ends_the_spending(bench: Bench) -> None:
+    """A reader that only stops reading lets the CLI go on asking, or blocks it for ever."""
+    long = say("x" * 60_000, "max_tokens")
+
+    result = bench.ask(lambda _body: long, stdout_bytes=50_000)
+
+    assert result.observation.status is Status.FAILED
+    assert result.observation.problems[:2] == ("stdout-over-bound", "no-result")
+    assert len(result.artifacts["transcript"]) == 50_000
+    assert len(bench.asked) <= 2
+    assert result.observation.charged_usd == result.observation.attempt_budget_usd
