@@ -18,6 +18,7 @@ from agent_trials.study.frozen import state
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent_trials.results.record import Record
     from agent_trials.study.design import Design
     from agent_trials.study.manifest import Study
     from agent_trials.study.settings import BudgetSettings
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 
 @click.command(
     short_help="Say everything that is wrong or doubtful in a study.",
-    epilog=examples("agent-trials check evals/doc_bridge", "agent-trials check evals/*"),
+    epilog=examples(
+        "agent-trials check evals/doc_bridge",
+        "agent-trials check evals/*",
+        "agent-trials check evals/doc_bridge --ledger pilot.jsonl",
+    ),
 )
 @click.argument(
     "studies",
@@ -33,34 +38,52 @@ if TYPE_CHECKING:
     required=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
 )
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    help="A pilot of the study: what it cost, and how its pairs differed.",
+)
 @click.pass_context
-def command(ctx: click.Context, studies: tuple[Path, ...]) -> None:
+def command(ctx: click.Context, studies: tuple[Path, ...], ledger: Path | None) -> None:
     """Say everything that is wrong or doubtful in STUDIES (their folders), at once.
 
     Problems are what no run may begin with: files that do not fit, an answer key that stands in a
     prompt or a corpus, a pin that is another commit, a protocol that is missing. Doubts are what a
     reader of the results would object to: arms that do not come first equally often, tasks that
     run in one arm only, too few tasks for a p-value. With a problem the exit code is 1.
+
+    Of each scored phase it says what the design can see: the smallest effect that it finds with
+    80 % power (by simulation), the discordant floor, and what its pairs cost at a pilot's prices.
     """
     try:
         loaded = manifest.load_all(studies)
     except StudyError as error:
         click.echo(str(error))
         ctx.exit(1)
+    from agent_trials.commands import foresee  # noqa: PLC0415 - numpy, which --help does not need
+
+    if ledger and len(loaded) != 1:
+        raise click.UsageError("--ledger is a pilot of one study; name that study alone")
+    pilot = foresee.pilot(ledger, loaded[0].manifest) if ledger else None
     wrong = False
     for study in loaded:
         examined = examine(study)
         wrong = wrong or bool(examined.problems)
-        for line in _report(study, examined):
+        for line in _report(study, examined, pilot):
             click.echo(line)
     ctx.exit(1 if wrong else 0)
 
 
-def _report(study: Study, examined: Examined) -> Iterator[str]:
+def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[str]:
+    from agent_trials.commands import foresee  # noqa: PLC0415 - as above
+
     frozen = state(study)
     yield f"{study.folder}: {study.manifest.title}"
     for design in designs(study.manifest):
         yield f"  {design.phase}: {_phase(design, study.manifest.budget)}"
+        if design.scored:
+            for line in foresee.foreseen(study.manifest, design, pilot):
+                yield f"    {line}"
     lock = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
     yield f"  series {frozen.series_id} ({lock if frozen.frozen else 'not frozen'})"
     for name in frozen.changed:

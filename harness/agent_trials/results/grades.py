@@ -138,7 +138,12 @@ def gather(path: Path) -> tuple[Gathered, State, Reading]:
 def grades(path: Path) -> Grades:
     """Return the grades of a ledger; errors as ``gather``."""
     gathered, _, _ = gather(path)
-    grading, openings = gathered.grading, Openings(path)
+    return of(gathered, Openings(path))
+
+
+def of(gathered: Gathered, openings: Openings) -> Grades:
+    """Return the grades of a ledger whose lines were gathered before."""
+    grading = gathered.grading
     rules = grading.fields if grading else None
     graders = tuple(each["grader"] for each in rules["graders"]) if rules else ()
     return Grades(tuple(_rows(gathered, openings, graders)), graders, rules)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agent_trials.ledger.events import Event
 from agent_trials.ledger.openings import Openings
 from agent_trials.results import timeline
-from agent_trials.results.render_html import page
+from agent_trials.results.render_html import Pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,12 +33,12 @@ def write_pages(record: Record, document: Mapping[str, Any], folder: Path) -> No
     """Write the page of every attempt that was settled; the folder is made, for its owner alone."""
     folder.mkdir(mode=0o700)
     openings = Openings(record.path)
-    gradings = _gradings(record)
+    gradings, pages = _gradings(record), Pages()
     for attempt in record.attempts:
         if not attempt.lines:
             continue
         shown = document["attempts"][attempt.position]
-        content = _page(record, attempt, shown, openings, gradings)
+        content = pages.page("attempt.html", **_values(record, attempt, shown, openings, gradings))
         descriptor = os.open(folder / _name(attempt), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -56,28 +56,27 @@ def _gradings(record: Record) -> dict[str, list[Line]]:
     return found
 
 
-def _page(
+def _values(
     record: Record,
     attempt: Attempt,
     shown: Mapping[str, Any],
     openings: Openings,
     gradings: Mapping[str, list[Line]],
-) -> bytes:
+) -> dict[str, Any]:
     line = attempt.lines[-1]
     transcript = openings.find(line, "transcript")
     blind_id = openings.value(line, "blindId")
-    return page(
-        "attempt.html",
-        title=f"{attempt.cell.item} (private)",
-        rehearsal=record.is_rehearsal,
-        head=record.summary.head,
-        attempt=shown,
-        prompt=_prompt(record, attempt),
-        entries=None if transcript is None else timeline.read(transcript.data),
-        answer=openings.value(line, "answer"),
-        details=openings.value(line, "problems") or [],
-        gradings=[_grading(openings, each) for each in gradings.get(str(blind_id), ())],
-    )
+    return {
+        "title": f"{attempt.cell.item} (private)",
+        "rehearsal": record.is_rehearsal,
+        "head": record.summary.head,
+        "attempt": shown,
+        "prompt": _prompt(record, attempt),
+        "entries": None if transcript is None else timeline.read(transcript.data),
+        "answer": openings.value(line, "answer"),
+        "details": openings.value(line, "problems") or [],
+        "gradings": [_grading(openings, each) for each in gradings.get(str(blind_id), ())],
+    }
 
 
 def _prompt(record: Record, attempt: Attempt) -> str | None:

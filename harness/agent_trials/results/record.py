@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agent_trials.ledger.budget import State
     from agent_trials.ledger.chain import Line
-    from agent_trials.results.grades import Grades
+    from agent_trials.results.grades import Gathered, Grades
     from agent_trials.results.summary import Settled, Summary
     from agent_trials.study.settings import Manifest
 
@@ -128,7 +128,8 @@ def read(path: Path) -> Record:
         raise LedgerInUseError(
             f"a run is writing to {path}; wait for its end, or look at it with agent-trials show"
         )
-    study, frozen = _frozen(path, watched.lines[0])
+    openings = Openings(path)
+    study, frozen = _frozen(openings, watched.lines[0])
     return Record(
         path=path,
         summary=summary,
@@ -136,7 +137,7 @@ def read(path: Path) -> Record:
         attempts=tuple(_attempts(summary, watched, study)),
         superseded=tuple(each for each in summary.settled if each.is_superseded),
         moments=tuple(watched.moments),
-        grades=grades.grades(path),
+        grades=grades.of(watched.grades, openings),
         grading=tuple(watched.grading),
         approved=watched.approved,
     )
@@ -151,9 +152,11 @@ class _Watched:
     admitted: set[Cell] = field(default_factory=set)
     places: dict[Cell, tuple[int, int]] = field(default_factory=dict)
     grading: list[Line] = field(default_factory=list)
+    grades: Gathered = field(default_factory=grades.Gathered)
     approved: Line | None = None
 
     def take(self, state: State, line: Line) -> None:
+        self.grades.take(line)
         if not self.lines:
             self.lines.append(line)
         self.approved = line if line.event == Event.APPROVED else None
@@ -172,8 +175,7 @@ class _Watched:
         self.moments.append(now)
 
 
-def _frozen(path: Path, first: Line) -> tuple[Mapping[str, Any] | None, Frozen]:
-    openings = Openings(path)
+def _frozen(openings: Openings, first: Line) -> tuple[Mapping[str, Any] | None, Frozen]:
     study = openings.value(first, "study")
     if study is None:
         return None, Frozen(None, "the opening of the frozen study was not kept", {}, None)
@@ -199,6 +201,8 @@ def _attempts(
     for position, (pair, cell) in enumerate(_planned(watched, study)):
         turns = sorted(settled.get(cell, ()), key=lambda one: one.cell.turn)
         cut_off = unsettled.get(cell)
+        if cut_off and summary.is_repeated(cut_off):
+            cut_off = None  # a later run made it again
         yield Attempt(
             cell=cell,
             pair=pair,

@@ -49,23 +49,29 @@ STANDINGS = (
 )
 
 
-def page(template: str, **values: object) -> bytes:
-    """Return a page of a template, with the style and the policy that allows just that style."""
-    css = (TEMPLATES / "report.css").read_text("utf-8")
-    if "<" in css:
-        raise RuntimeError("a style with a tag in it")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    # Not escaped, so that its bytes are those of the digest; a quotation mark would not be.
-    style = Markup(css)  # noqa: S704 - our own file, checked above
-    text = environment.get_template(template).render(css=style, policy=policy(css), **values)
-    # Half a surrogate pair can come out of an answer; no UTF-8 holds it.
-    return text.encode("utf-8", "backslashreplace")
+class Pages:
+    """Makes pages of the templates, with the style and the policy that allows just that style."""
+
+    def __init__(self) -> None:
+        css = (TEMPLATES / "report.css").read_text("utf-8")
+        if "<" in css:
+            raise RuntimeError("a style with a tag in it")
+        self._environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            keep_trailing_newline=True,
+        )
+        # Not escaped, so that its bytes are those of the digest; a quotation mark would not be.
+        style = Markup(css)  # noqa: S704 - our own file, checked above
+        self._shared = {"css": style, "policy": policy(css)}
+
+    def page(self, template: str, **values: object) -> bytes:
+        """Return a page of a template."""
+        text = self._environment.get_template(template).render(**self._shared, **values)
+        # Half a surrogate pair can come out of an answer; no UTF-8 holds it.
+        return text.encode("utf-8", "backslashreplace")
 
 
 def policy(css: str) -> str:
@@ -87,7 +93,7 @@ def render(
     registered = (document["study"]["endpoints"] or {}).get("pValues", False)
     shown = figures.outcomes(record, document["attempts"])
     money = figures.spend(record)
-    return page(
+    return Pages().page(
         "report.html",
         title=document["study"]["title"] or f"Report of {document['study']['id']}",
         rehearsal=document["rehearsal"],

@@ -56,9 +56,19 @@ def write(
 
 
 def to_json(document: dict[str, Any]) -> bytes:
-    """Return summary.json: keys sorted, so that equal summaries are equal bytes."""
-    text = json.dumps(document, sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False)
-    return text.encode("ascii") + b"\n"
+    """Return summary.json: keys sorted, a line for each part and for each item of a long one."""
+    parts = [f"{json.dumps(name)}: {_part(document[name])}" for name in sorted(document)]
+    return ("{\n" + ",\n".join(parts) + "\n}\n").encode("ascii")
+
+
+def _part(value: object) -> str:
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(_line(item) for item in value) + "\n]"
+    return _line(value)
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False)
 
 
 def check(into: Path) -> None:

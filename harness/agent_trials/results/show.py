@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
@@ -38,7 +39,7 @@ def to_show_json(summary: Summary) -> dict[str, Any]:
             "cumulativeCapExceeded": totals.cap_exceeded,
         },
         "observations": [_observation(each) for each in summary.settled],
-        "unsettled": [{**_place(line), "at": line.at} for line in summary.unsettled],
+        "unsettled": [_unsettled(line, summary) for line in summary.unsettled],
         "refused": [{**_place(line), "at": line.at} for line in summary.refused],
         "blocked": None if summary.blocked is None else [c.to_json() for c in summary.blocked],
         "halfPairs": [
@@ -83,6 +84,15 @@ def _observation(settled: Settled) -> dict[str, Any]:
     }
 
 
+def _unsettled(line: Line, summary: Summary) -> dict[str, Any]:
+    return {
+        **_place(line),
+        "at": line.at,
+        "status": "in-flight" if line in summary.in_flight else "interrupted",
+        "superseded": summary.is_repeated(line),
+    }
+
+
 def _place(line: Line) -> dict[str, Any]:
     return {**_public(line.fields), "run": line.run, "seq": line.seq}
 
@@ -109,9 +119,12 @@ def _lines(summary: Summary) -> Iterator[str]:
         observation = settled.line.fields["observation"]
         again = ", reserved again" if settled.is_superseded else ""
         yield _row(observation["status"], settled.cell, f"{observation['chargedUsd']} USD{again}")
-    state = "in flight" if summary.is_open else "cut off"
     for line in summary.unsettled:
-        yield _row(state, Cell.from_json(line.fields), f"{line.fields['amountUsd']} USD reserved")
+        state = "in flight" if line in summary.in_flight else "interrupted"
+        again = ", reserved again" if summary.is_repeated(line) else ""
+        kept = "" if state == "in flight" else ", cut off and never settled"
+        figures = f"{line.fields['amountUsd']} USD reserved{kept}{again}"
+        yield _row(state, Cell.from_json(line.fields), figures)
     for line in summary.refused:
         needed, available = line.fields["neededUsd"], line.fields["availableUsd"]
         why = f"needed {needed} USD of {available} USD left ({line.fields['reason']})"
@@ -149,8 +162,9 @@ def _money(summary: Summary) -> str:
 
 
 def _counts(summary: Summary) -> str:
-    found = dict(sorted(summary.statuses.items()))
-    found["in flight" if summary.is_open else "cut off"] = len(summary.unsettled)
+    interrupted = Counter(interrupted=len(summary.interrupted))
+    found = dict(sorted((summary.statuses + interrupted).items()))
+    found["in flight"] = len(summary.in_flight)
     found["refused"] = len(summary.refused)
     found[_not_begun(summary)] = len(summary.blocked or ())
     shown = ", ".join(f"{count} {name}" for name, count in found.items() if count) or "none begun"

@@ -69,6 +69,28 @@ class Summary:
     torn_bytes: int
 
     @property
+    def in_flight(self) -> tuple[Line, ...]:
+        """Return the reservations of the run that is open, if one is."""
+        if not self.is_open:
+            return ()
+        return tuple(line for line in self.unsettled if line.run == self.runs[-1].number)
+
+    @property
+    def interrupted(self) -> tuple[Line, ...]:
+        """Return the reservations that nothing came of and that no later run made again."""
+        in_flight = {line.seq for line in self.in_flight}
+        over = (line for line in self.unsettled if line.seq not in in_flight)
+        return tuple(line for line in over if not self.is_repeated(line))
+
+    def is_repeated(self, reserved: Line) -> bool:
+        """Return whether a later run reserved the cell of an unsettled reservation again."""
+        cell = Cell.from_json(reserved.fields)
+        later = [*self.unsettled, *(each.reserved for each in self.settled)]
+        return any(
+            each.run > reserved.run and Cell.from_json(each.fields) == cell for each in later
+        )
+
+    @property
     def statuses(self) -> Counter[str]:
         """Return how many attempts ended with each status, superseded ones apart."""
         return Counter(
