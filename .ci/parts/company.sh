@@ -15,4 +15,4 @@ python="$venv/bin/python"
 pytest=("$python" -m pytest -o asyncio_default_fixture_loop_scope=function)
 
 "${pytest[@]}" evals -m pilot
-"${pytest[@]}" -n 2 --ignore=tests/real_cli --cov=agent_trials --cov-report=term:skip-covered
+"${pytest[@]}" -n 2 --ignore=tests/real_cli --ignore=tests/browser --cov=agent_trials --cov-report=term:skip-covered
