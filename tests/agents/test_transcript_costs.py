@@ -388,6 +388,26 @@ def test_the_response_over_the_limit_of_a_resumed_turn_is_in_the_difference() ->
     assert reading.costs.computed.charged == Decimal("0.013515")
 
 
+def test_a_resumed_turn_over_its_limit_is_no_invalid_cost_where_the_earlier_counts_are_unknown() -> (
+    None
+):
+    """What cannot be priced cannot disagree: the growth of the reported cost is charged."""
+    lines = events("budget-exceeded-final-answer")
+    _entry(lines).update(inputTokens=90_340, outputTokens=9_070, cacheReadInputTokens=1000,
+                         cacheCreationInputTokens=4000)  # fmt: skip
+    _result(lines)["total_cost_usd"] = 0.014379
+    earlier = SessionTotals(Decimal("0.000864"))
+
+    reading = _read(
+        lines, expected(prior=earlier, reservation=Decimal("0.001")), ProcessFacts(exit_code=1)
+    )
+
+    assert reading.status is Status.BUDGET_EXCEEDED
+    assert reading.charged_usd == Decimal("0.013515")
+    assert reading.costs.computed is None
+    assert not reading.usage_complete
+
+
 def test_counts_of_an_api_message_are_whole_and_add_up() -> None:
     written = {"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 5,
                "cache_creation": {"ephemeral_1h_input_tokens": 3}}  # fmt: skip

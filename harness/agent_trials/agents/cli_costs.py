@@ -103,7 +103,15 @@ def _own_part(
     if counted.tokens is None or total is None:
         return counted.tokens, total, False
     process = cli_usage.usage(result.data.get("usage"))
-    return cli_usage.in_this_process(counted.tokens, process, total, expected.prior)
+    tokens, cost, carried = cli_usage.in_this_process(
+        counted.tokens, process, total, expected.prior
+    )
+    counts_known = expected.prior is not None and expected.prior.tokens is not None
+    if carried and not counts_known and result.data.get("subtype") == "error_max_budget_usd":
+        # The process's usage lacks the response over the limit, and the session's growth is not
+        # known: there is nothing to price.
+        return None, cost, carried
+    return tokens, cost, carried
 
 
 def _earlier_results(stream: Stream, carrying: Expected | None) -> Iterator[Decimal]:
