@@ -36,6 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "agent_trials.commands.report",
         "Write what a finished ledger comes to, for readers and for programs.",
     ),
+    "bundle": (
+        "agent_trials.commands.bundle",
+        "Write what of a ledger may be published, with a program that verifies it.",
+    ),
     "approve": (
         "agent_trials.commands.approve",
         "Approve what a ledger holds for publication.",

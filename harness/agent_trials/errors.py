@@ -19,7 +19,9 @@
     ├── WorkspaceError           git, export or checkout
     ├── McpServerError           a server that does not start, answer or offer what it should
     ├── AgentError               an agent that cannot be started at all
-    └── ReportError              a report that cannot be written where it is to be
+    ├── ReportError              a report that cannot be written where it is to be
+    └── BundleError              a bundle that was not made
+        └── SecretFoundError     ... because something in it looks like a secret
 
 A caller's bug is a RuntimeError, and a bad pytest option a pytest.UsageError; neither is here.
 """
@@ -195,3 +197,21 @@ class AgentError(TrialsError):
 
 class ReportError(TrialsError):
     """A report that cannot be written where it is to be; nothing was written."""
+
+
+class BundleError(TrialsError):
+    """A bundle that was not made; nothing was left behind."""
+
+
+class SecretFoundError(BundleError):
+    """Something in a bundle looks like a secret; nothing was left behind.
+
+    Attributes:
+        hits: where, and what it looks like; never the secret itself.
+    """
+
+    def __init__(self, hits: Iterable[str], remedy: str) -> None:
+        self.hits = tuple(hits)
+        found = [f"  - {hit}" for hit in self.hits]
+        heading = "agent-trials: no bundle was made, since it would hold what looks like a secret:"
+        super().__init__("\n".join([heading, *found, remedy]))

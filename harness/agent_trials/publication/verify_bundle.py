@@ -727,7 +727,11 @@ def attempts(found: Verified) -> list[Attempt]:
     for each in latest(state):
         observed = (each.cell.turn, each.line.fields["observation"])
         turns.setdefault(each.cell.first_turn(), []).append(observed)
-    cut_off = {cell.first_turn() for _, cell in state.open_cells}
+    cut_off = {
+        cell.first_turn()
+        for (_, cell), (_, seq) in state.open_cells.items()
+        if state.cells[cell].seq == seq
+    }
     refused = {cell for cell in state.refused if cell not in state.cells}
     every = []
     for position, (pair, cell) in enumerate(planned(found)):
