@@ -133,8 +133,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             for line in lines:
                 terminalreporter.write_line(line)
     if DESELECTED in config.stash:
-        count = config.stash[DESELECTED].attempts
-        terminalreporter.write_line(session_options.deselected_line(count))
+        found = config.stash[DESELECTED]
+        if found.recorded:
+            terminalreporter.write_line(session_options.recorded_line(found.recorded))
+        if found.attempts:
+            terminalreporter.write_line(session_options.deselected_line(found.attempts))
 
 
 @pytest.fixture

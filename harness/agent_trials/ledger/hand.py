@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent_trials.ledger.chain import Line
     from agent_trials.ledger.disk import Disk
     from agent_trials.ledger.writer import Appender
+    from agent_trials.records import Cell
 
     Clock = Callable[[], datetime]
 
@@ -78,6 +79,12 @@ class Hand:
         """Return the sums, whoever wrote last."""
         with self._writer.locked():
             return self._state.totals()
+
+    def reserved_cells(self) -> frozenset[Cell]:
+        """Return the cells whose latest reservation is this run's, whoever wrote last."""
+        with self._writer.locked():
+            cells = self._state.cells.items()
+            return frozenset(cell for cell, record in cells if record.run == self.run)
 
     def reread(self) -> None:
         """Read the ledger anew from its beginning, as must be done after a failed append."""

@@ -5,6 +5,7 @@ Rules for every run:
     a flag may restate a frozen value, never change it (unless the study says "operator")
     a sequential study runs in one process
     --ledger takes one phase of one study, and names a place that is new and outside everything
+    --resume names a ledger of the same plan (the rules stand in ``resuming``)
 Rules for a paid run, beyond those:
     exactly one phase of one study, all of it, in schedule order
     the model is named and is the study's, the cap is positive, checkouts, prices and key are given
@@ -24,6 +25,7 @@ from agent_trials.errors import MoneyError, Problem
 from agent_trials.ledger import place, prior
 from agent_trials.preflight import Ground
 from agent_trials.records import Secret
+from agent_trials.session import opening, resuming
 from agent_trials.session.options import CAP, KEY, MODEL
 from agent_trials.session.restated import Restated
 from agent_trials.session.runner import runner_digest
@@ -32,12 +34,14 @@ from agent_trials.study.manifest import needed_repositories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
     from decimal import Decimal
     from pathlib import Path
 
     from agent_trials.ledger.prior import PriorLedger
     from agent_trials.records import PlannedAttempt
     from agent_trials.session.options import Options
+    from agent_trials.session.resuming import Recorded
     from agent_trials.session.selection import Selected
     from agent_trials.study.freeze import Frozen
     from agent_trials.study.manifest import Study
@@ -52,6 +56,7 @@ class RunPlan:
     """One phase of one study with everything that was left to the operator filled in.
 
     ``settings`` is the transport's block with amounts instead of "operator". Money in USD.
+    ``recorded`` is the ledger as it stands where this run resumes it.
     """
 
     mode: str
@@ -68,6 +73,14 @@ class RunPlan:
     options: Options
     secrets: dict[str, Secret]
     lost: dict[str, Decimal]
+    recorded: Recorded | None = None
+
+    @property
+    def remaining(self) -> tuple[PlannedAttempt, ...]:
+        """Return the attempts of this session: all that a resumed ledger does not hold already."""
+        if self.recorded is None:
+            return self.attempts
+        return tuple(each for each in self.attempts if each.cell not in self.recorded.kept)
 
     @property
     def name(self) -> str:
@@ -120,7 +133,7 @@ class Admission:
                     f"a paid run is one phase of one study, and this command selects {found}",
                     "name the study's folder and one phase: pytest evals/<study> -m <phase>",
                 )
-        elif self.options.ledger and len(selected) > 1:
+        elif (self.options.ledger or self.options.resume) and len(selected) > 1:
             self._refuse(
                 "--ledger",
                 f"one ledger holds one phase of one study, and this command selects"
@@ -163,21 +176,28 @@ class Admission:
         attempt_usd = self._attempt_usd(study)
         self._check_processes(study)
         frozen = freeze.state(study)
-        cap = self._cap(selected, attempts, attempt_usd)
+        recorded, unfit = resuming.find(self.options, study)
+        self.problems += unfit
+        cap = self._cap(selected, attempts, attempt_usd, recorded)
         priors = self._priors(frozen)
         ledger = self._ledger(study)
         secrets: dict[str, Secret] = {}
         if self.options.approve_budget:
             self._check_paid(study, phase, transport, secrets)
             self.problems += frozen.problems()
+            known = [each.run_ids for each in (*priors, recorded) if each is not None]
+            self._check_given(study, {run_id for run_ids in known for run_id in run_ids})
             self._check_series(study, phase, transport, frozen, priors)
         if settings is None or attempt_usd is None or cap is None or len(self.problems) > before:
             return None
-        return RunPlan(
+        plan = RunPlan(
             PAID if self.options.approve_budget else REHEARSAL,
             study, phase, attempts, transport, settings, attempt_usd, cap, frozen, priors, ledger,
-            self.options, secrets, self._lost(study, frozen),
+            self.options, secrets, self._lost(study, frozen), recorded,
         )  # fmt: skip
+        if recorded is not None:
+            self.problems += resuming.problems(plan, recorded, opening.planned_fields(plan))
+        return None if len(self.problems) > before else plan
 
     def _settings(self, study: Study, transport: str) -> HttpSettings | CliSettings | None:
         blocks = {
@@ -213,14 +233,24 @@ class Admission:
             )
 
     def _cap(
-        self, selected: Selected, attempts: Sequence[PlannedAttempt], attempt_usd: Decimal | None
+        self,
+        selected: Selected,
+        attempts: Sequence[PlannedAttempt],
+        attempt_usd: Decimal | None,
+        recorded: Recorded | None,
     ) -> Decimal | None:
         written = self.options.cap
         if written is None:
             if self.options.approve_budget:
                 self._refuse(CAP, "a paid run needs a cap and none is set", f"set {CAP}=<USD>")
                 return None
-            return attempt_usd * len(attempts) if attempt_usd is not None else None
+            if attempt_usd is None:
+                return None
+            if recorded is None:
+                return attempt_usd * len(attempts)
+            again = sum(each.cell not in recorded.kept for each in attempts)
+            needed = money.total(recorded.at_risk, money.times(attempt_usd, again))
+            return max(recorded.totals.cap, needed)
         try:
             return money.parse_positive(written)
         except MoneyError as error:
@@ -237,9 +267,19 @@ class Admission:
                     "give --ledger FILE, a new path outside the project and every checkout",
                 )
             return None
+        if self.options.resume:
+            return self._existing_ledger(path, study)
         checkouts = [*self.options.roots.values(), study.folder]
         self.problems += place.check_new(path, checkouts=checkouts, project=self.project)
         return path
+
+    def _existing_ledger(self, path: Path, study: Study) -> Path:
+        if self.options.approve_budget:
+            checkouts = [*self.options.roots.values(), study.folder]
+            self.problems += place.check_existing(path, checkouts=checkouts, project=self.project)
+        elif not path.is_file():
+            self._refuse(f"--ledger {path}", "it does not exist", "give the ledger to be resumed")
+        return path.resolve()
 
     def _priors(self, frozen: Frozen) -> tuple[PriorLedger, ...]:
         mode = PAID if self.options.approve_budget else REHEARSAL
@@ -294,6 +334,15 @@ class Admission:
         else:
             secrets[KEY] = Secret(key)
 
+    def _check_given(self, study: Study, given: AbstractSet[str]) -> None:
+        for record in freeze.open_ledgers(study):
+            if record.run_id not in given:
+                self._refuse(
+                    "--prior-ledger",
+                    f"the paid run {record.run_id} of this series ({record.phase}) is not given",
+                    "add its ledger, or declare it lost with agent-trials amend --lost-ledger",
+                )
+
     def _check_series(
         self,
         study: Study,
@@ -302,14 +351,6 @@ class Admission:
         frozen: Frozen,
         priors: Sequence[PriorLedger],
     ) -> None:
-        given = {run_id for each in priors for run_id in each.run_ids}
-        for record in freeze.open_ledgers(study):
-            if record.run_id not in given:
-                self._refuse(
-                    "--prior-ledger",
-                    f"the paid run {record.run_id} of this series ({record.phase}) is not given",
-                    "add its ledger, or declare it lost with agent-trials amend --lost-ledger",
-                )
         required = study.manifest.phases[phase].requires
         fitting = [each for each in priors if required and each.satisfies(required, transport)]
         if required and not fitting:

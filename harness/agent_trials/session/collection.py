@@ -64,7 +64,8 @@ class Collection:
     """The studies that a session meets, and which of their phases it makes items of.
 
     ``selected`` holds, per study folder, the phases that were asked for; a study that is not in it
-    gets items of all its phases, which only a dry run keeps.
+    gets items of all its phases, which only a dry run keeps. ``recorded`` holds the cells that the
+    ledger of a resumed run has already.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -72,8 +73,10 @@ class Collection:
         self.studies: dict[Path, Study] = {}
         self.selected: dict[Path, tuple[str, ...]] = {}
         self.grading: Grading | None = None
+        self.recorded: dict[Path, frozenset[Cell]] = {}
         self.all_items = 0
         self.deselected = 0
+        self.deselected_as_recorded = 0
 
     def know(self, studies: Iterable[Study]) -> None:
         """Remember loaded studies and declare the markers of their phases."""
@@ -125,14 +128,15 @@ class Collection:
         self.all_items = len(items)
 
     def arrange(self, items: list[pytest.Item], *, everything: bool) -> list[pytest.Item]:
-        """Put attempts back into schedule order; return those that nobody asked for.
+        """Put attempts back into schedule order; return those that are not to be run.
 
         ``everything`` keeps the attempts of every study, as the dry run does.
         """
         if self.grading is not None:
             _in_order(items, self.grading.blind_ids)
         attempts = [item for item in items if planned_of(item) is not None]
-        wanted = [a for a in attempts if everything or study_of(a).folder in self.selected]
+        asked = [a for a in attempts if everything or study_of(a).folder in self.selected]
+        wanted = [a for a in asked if not self._is_recorded(a)]
         ordered = iter(sorted(wanted, key=_order))
         kept = set(wanted)
         items[:] = [
@@ -140,8 +144,14 @@ class Collection:
             for item in items
             if item in kept or planned_of(item) is None
         ]
-        self.deselected = len(attempts) - len(wanted)
+        self.deselected = len(attempts) - len(asked)
+        self.deselected_as_recorded = len(asked) - len(wanted)
         return [item for item in attempts if item not in kept]
+
+    def _is_recorded(self, item: pytest.Item) -> bool:
+        planned = planned_of(item)
+        recorded = self.recorded.get(study_of(item).folder, frozenset())
+        return planned is not None and planned.cell in recorded
 
 
 def _cases(config: pytest.Config, grading: Grading) -> list[object]:

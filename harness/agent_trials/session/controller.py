@@ -91,12 +91,16 @@ class Controller:
             from agent_trials.session.runs import Runs  # noqa: PLC0415 - loads SDKs
 
             self.runs = Runs.open(self.config, self.options, self.selected)
+            self.collection.recorded = self.runs.recorded
 
     def _start_grading(self, studies: Sequence[Study]) -> None:
         if self.selected:
             what = "it names attempts and their grading at once"
             where = f"-m {self.config.option.markexpr!r}"
             raise RunRefusedError([Problem(where, what, f"grade by itself: -m {ADJUDICATE}")])
+        if self.options.resume:
+            what = "it goes on with attempts, and grading always goes on where it ended"
+            raise RunRefusedError([Problem("--resume", what, "leave it out")])
         from agent_trials.session.grading import Grading  # noqa: PLC0415 - loads SDKs
 
         if self.options.ledger or not self.is_dry:
@@ -128,6 +132,7 @@ class Controller:
             from agent_trials.session.runs import Runs  # noqa: PLC0415 - loads SDKs
 
             self.runs, self.collection.selected = Runs.join(handed, self.options.environ)
+            self.collection.recorded = self.runs.recorded
 
     def hand_over(self) -> str | None:
         """Return what a worker process needs, as text; None where there is nothing to run."""
@@ -159,12 +164,14 @@ class Controller:
     def finish(self) -> None:
         """Close every run and remove what the session made; safe to call twice."""
         deselected = self.collection.deselected
-        if deselected:
-            nothing_else = deselected == self.collection.all_items
-            self.config.stash[keys.DESELECTED] = keys.Deselected(deselected, nothing_else)
+        recorded = self.collection.deselected_as_recorded
+        if deselected or recorded:
+            nothing_else = deselected + recorded == self.collection.all_items
+            found = (deselected, nothing_else, recorded)
+            self.config.stash[keys.DESELECTED] = keys.Deselected(*found)
             if self.is_worker:
                 output = getattr(self.config, "workeroutput", {})
-                output[keys.WORKER_OUTPUT] = (deselected, nothing_else)
+                output[keys.WORKER_OUTPUT] = found
         if self.runs:
             self.runs.finish(close=not self.is_worker)
         if self.grading:

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Deselected:
-    """How many attempts nobody asked for, and whether the session met nothing else."""
+    """How many attempts nobody asked for, and whether the session met nothing that it ran.
+
+    ``recorded`` attempts are those that a resumed ledger holds already.
+    """
 
     attempts: int
     nothing_else: bool
+    recorded: int = 0
 
 
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()

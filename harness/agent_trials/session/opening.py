@@ -10,10 +10,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical, money
-from agent_trials.errors import Problem
+from agent_trials.errors import LedgerError, Problem, RunRefusedError
 from agent_trials.ledger.journal import Journal
 from agent_trials.ledger.prior import lost
 from agent_trials.ledger.private import Artifact
+from agent_trials.session import resuming
 from agent_trials.session.run import StudyRun
 from agent_trials.session.runner import runner_digest
 from agent_trials.study import freeze, ledgers, schedule
@@ -21,12 +22,13 @@ from agent_trials.study.ledgers import LedgerRecord
 from agent_trials.study.lock import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
 
     from agent_trials.preflight import Prepared
     from agent_trials.session.admission import RunPlan
+    from agent_trials.session.resuming import Recorded
 
 PACKAGES = ("pytest-agent-trials", "pytest", "anthropic", "mcp", "pydantic")
 
@@ -38,24 +40,52 @@ def open_run(
     base_url: str | None,
     clock: Callable[[], datetime],
 ) -> StudyRun:
-    """Create the ledger with ``run-opened`` and ``preflight-passed``, and return the run.
+    """Open the ledger with ``run-opened`` and ``preflight-passed``, and return the run.
+
+    It is created, or gets a further run where it is resumed.
 
     Raises:
         LedgerError: the file cannot be created; nothing was written then.
+        RunRefusedError: it cannot be resumed; nothing was written then.
     """
-    path = plan.ledger or rehearsal_path(plan, project, clock())
-    journal = Journal.create(
-        path,
-        opening=opening_fields(plan, prepared),
-        private=private_fields(plan),
-        series_id=plan.frozen.series_id,
-        clock=clock,
-        priors=plan.priors,
-    )
+    if plan.recorded is not None:
+        journal = _reopen(plan, plan.recorded, opening_fields(plan, prepared), clock)
+    else:
+        journal = Journal.create(
+            plan.ledger or rehearsal_path(plan, project, clock()),
+            opening=opening_fields(plan, prepared),
+            private=private_fields(plan),
+            series_id=plan.frozen.series_id,
+            clock=clock,
+            priors=plan.priors,
+        )
     if plan.mode == "paid":
         ledgers.opened(plan.study.folder, _record(plan, journal.run_id, clock()))
     journal.passed_preflight(dict(prepared.facts))
     return StudyRun(plan, prepared, journal, base_url)
+
+
+def _reopen(
+    plan: RunPlan, recorded: Recorded, fields: Mapping[str, Any], clock: Callable[[], datetime]
+) -> Journal:
+    """Open a further run, with the same ground under it as the preflight of the first one found.
+
+    Raises:
+        RunRefusedError: a corpus, an engine or the CLI is another, or the ledger is in use.
+    """
+    if problems := resuming.differences(recorded, fields):
+        raise RunRefusedError(problems)
+    try:
+        return Journal.reopen(
+            recorded.path,
+            opening=fields,
+            private=private_fields(plan),
+            clock=clock,
+            priors=plan.priors,
+        )
+    except LedgerError as error:
+        remedy = "wait until no run is open on it"
+        raise RunRefusedError([Problem(f"--ledger {recorded.path}", str(error), remedy)]) from error
 
 
 def _record(plan: RunPlan, run_id: str, now: datetime) -> LedgerRecord:
@@ -102,6 +132,18 @@ def rehearsal_path(plan: RunPlan, project: Path, now: datetime) -> Path:
 
 def opening_fields(plan: RunPlan, prepared: Prepared) -> dict[str, Any]:
     """Return what ``run-opened`` says in public: all that was fixed before the first attempt."""
+    return {
+        **planned_fields(plan),
+        "engineDigests": dict(prepared.parameters),
+        "corpora": {name: each.digest for name, each in prepared.corpora.items()},
+        "cliVersion": prepared.executable_version,
+        "environment": environment_facts(),
+        "priorLedgers": [lost(run_id, cap) for run_id, cap in plan.lost.items()],
+    }
+
+
+def planned_fields(plan: RunPlan) -> dict[str, Any]:
+    """Return what of ``run-opened`` is known before the preflight."""
     manifest, frozen = plan.study.manifest, plan.frozen
     block: Any = plan.settings
     return {
@@ -117,22 +159,17 @@ def opening_fields(plan: RunPlan, prepared: Prepared) -> dict[str, Any]:
         "scheduleDigest": schedule.digest(plan.attempts),
         "attempts": len(plan.attempts),
         "runnerDigest": runner_digest(plan.study.folder),
-        "engineDigests": dict(prepared.parameters),
         "pins": {name: each.pin for name, each in manifest.repositories.items()},
-        "corpora": {name: each.digest for name, each in prepared.corpora.items()},
         "model": manifest.agent.model,
         "immutableModel": manifest.agent.immutable_model,
         "transport": plan.transport,
         "transportSettings": plain(dataclasses.asdict(block)),
-        "cliVersion": prepared.executable_version,
         "attemptUsd": money.text(plan.attempt_usd),
         "capUsd": money.text(plan.cap_usd),
         "resume": manifest.schedule.resume,
         "infraReruns": manifest.schedule.infra_reruns,
         "concurrency": manifest.schedule.concurrency,
         "stopOn": plain(block.stop_on),
-        "environment": environment_facts(),
-        "priorLedgers": [lost(run_id, cap) for run_id, cap in plan.lost.items()],
     }
 
 

@@ -53,7 +53,14 @@ def add_options(parser: pytest.Parser) -> None:
         dest="trials_ledger",
         metavar="FILE",
         help="The ledger: a path that does not exist yet for attempts, an existing one to"
-        " adjudicate; outside every checkout and outside the project.",
+        " adjudicate or to --resume; outside every checkout and outside the project.",
+    )
+    add(
+        "--resume",
+        action="store_true",
+        dest="trials_resume",
+        help="Goes on with the attempts of --ledger where the study allows it (schedule.resume);"
+        " what it holds already is deselected.",
     )
     add(
         "--prior-ledger",
@@ -123,6 +130,11 @@ def deselected_line(count: int) -> str:
     )
 
 
+def recorded_line(count: int) -> str:
+    """Return the line that says which attempts were not run again."""
+    return f"{count} attempts deselected: the ledger holds them already (--resume)"
+
+
 @dataclass(frozen=True)
 class Options:
     """What the operator asked for, as written.
@@ -146,6 +158,7 @@ class Options:
     offset: int | None
     limit: int | None
     run_id: str | None
+    resume: bool
     environ: Mapping[str, str] = field(repr=False)
 
     @property
@@ -181,6 +194,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         offset=option.trials_offset,
         limit=option.trials_limit,
         run_id=option.trials_run_id,
+        resume=option.trials_resume,
         environ=dict(environ),
     )
 

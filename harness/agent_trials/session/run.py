@@ -16,7 +16,6 @@ from agent_trials import attempt, money
 from agent_trials.attempt import AttemptInterrupted, run_attempt
 from agent_trials.ledger.journal import Journal
 from agent_trials.records import AttemptRequest, Secret, Status
-from agent_trials.session.options import KEY
 from agent_trials.session.signals import held
 
 if TYPE_CHECKING:
@@ -87,7 +86,8 @@ class StudyRun:
     def hand_over(self) -> Handed:
         """Return what a worker process needs to join."""
         options = dataclasses.replace(self.plan.options, environ={})
-        plan = dataclasses.replace(self.plan, options=options, secrets={})
+        names = dict.fromkeys(self.plan.secrets, Secret(""))  # each process reads its own
+        plan = dataclasses.replace(self.plan, options=options, secrets=names)
         return Handed(plan, self.prepared, self.journal.path, self.journal.run, self.base_url)
 
     @classmethod
@@ -96,9 +96,8 @@ class StudyRun:
     ) -> StudyRun:
         """Return the run as a worker process takes part in it."""
         plan = handed.plan
-        key = environ.get(KEY, "")
-        if plan.mode == "paid" and plan.transport == "http":
-            plan = dataclasses.replace(plan, secrets={KEY: Secret(key)})
+        known = {name: Secret(environ.get(name, "")) for name in plan.secrets}
+        plan = dataclasses.replace(plan, secrets=known)
         journal = Journal.join(handed.ledger, run=handed.run, clock=clock)
         return cls(plan, handed.prepared, journal, handed.base_url)
 
@@ -179,11 +178,12 @@ class StudyRun:
 
     def reserved(self) -> int:
         """Return how many attempts were reserved in this run, by whichever process."""
-        return self.journal.totals().attempts
+        return len(self.journal.reserved_cells())
 
     def remaining(self) -> bool:
         """Return whether some planned attempt was neither reserved nor refused."""
-        return self.reserved() < len(self.planned)
+        reserved = self.journal.reserved_cells()
+        return any(each.cell not in reserved for each in self.plan.remaining)
 
     def stops(self, result: AttemptResult) -> bool:
         """Return whether the study's rule ends the run after this attempt."""

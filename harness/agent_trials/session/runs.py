@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pytest
 
     from agent_trials.preflight import Prepared
+    from agent_trials.records import Cell
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.options import Options
     from agent_trials.session.selection import Selected
@@ -42,7 +43,8 @@ def now() -> datetime:
 class Runs:
     """Every run that this session opened or joined, by study folder and phase.
 
-    ``skipped`` says why a rehearsal of a phase could not be opened.
+    ``skipped`` says why a rehearsal of a phase could not be opened. ``recorded`` holds, by study
+    folder, the cells that the ledger of a resumed run has already.
     """
 
     def __init__(self, project: Path) -> None:
@@ -51,6 +53,7 @@ class Runs:
         self._interruptions = Interruptions()
         self.open_runs: dict[Key, StudyRun] = {}
         self.skipped: dict[Key, str] = {}
+        self.recorded: dict[Path, frozenset[Cell]] = {}
         self.header: list[str] = []
 
     @classmethod
@@ -82,7 +85,9 @@ class Runs:
         parts: dict[Key, Handed]
         selected: Phases
         # Written by our own controlling process, over xdist's channel.
-        parts, runs.skipped, selected = pickle.loads(base64.b64decode(handed))  # noqa: S301
+        parts, runs.skipped, runs.recorded, selected = pickle.loads(  # noqa: S301
+            base64.b64decode(handed)
+        )
         runs.open_runs = {key: StudyRun.join(part, environ, now) for key, part in parts.items()}
         runs._interruptions.install()
         return runs, selected
@@ -90,13 +95,19 @@ class Runs:
     def hand_over(self, selected: Phases) -> str:
         """Return what a worker process needs, as text."""
         handed = {key: run.hand_over() for key, run in self.open_runs.items()}
-        return base64.b64encode(pickle.dumps((handed, self.skipped, selected))).decode("ascii")
+        everything = handed, self.skipped, self.recorded, selected
+        return base64.b64encode(pickle.dumps(everything)).decode("ascii")
 
     def _prepare(self, plans: Sequence[RunPlan]) -> None:
         """Run every preflight before the first ledger is created."""
         made = tempfile.TemporaryDirectory(prefix="at-")
         into = Path(self._resources.enter_context(made))
-        ready = [(plan, self._preflight(plan, into)) for plan in plans]
+        for plan in plans:
+            if plan.recorded:
+                self.recorded[plan.study.folder] = plan.recorded.kept
+                self.header += text.resuming(plan, plan.recorded)
+        # Where the ledger holds everything there is nothing to prepare, and no run to open.
+        ready = [(plan, self._preflight(plan, into)) for plan in plans if plan.remaining]
         for plan, prepared in ready:
             if prepared is not None:
                 self._open_run(plan, prepared)
@@ -132,7 +143,7 @@ class Runs:
             RunRefusedError: they differ in a paid run; it is stopped.
         """
         for run in self.open_runs.values():
-            planned = [each.cell for each in run.plan.attempts]
+            planned = [each.cell for each in run.plan.remaining]
             found = [c for c in cells(items, run.plan.study) if c.phase == run.plan.phase]
             if run.plan.mode == "paid" and found != planned:
                 run.journal.stop("collection-differs")

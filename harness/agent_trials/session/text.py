@@ -5,6 +5,7 @@ Never an answer, a key or a prompt. A rehearsal says so in every part.
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from agent_trials.ledger.prior import PriorLedger
     from agent_trials.results.summary import Summary
     from agent_trials.session.admission import RunPlan
+    from agent_trials.session.resuming import Recorded
     from agent_trials.session.run import Settled
 
 TOKENS = (
@@ -35,15 +37,26 @@ def heading(plan: RunPlan, head: str) -> list[str]:
     frozen = plan.frozen
     state = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
     series = f"{frozen.series_id} ({state if frozen.frozen else 'not frozen'})"
-    total = money.text(plan.attempt_usd * len(plan.attempts))
+    attempts = len(plan.remaining)
+    total = money.text(plan.attempt_usd * attempts)
     cap = money.text(plan.cap_usd)
     return [
-        f"agent-trials: {mode}: {plan.name}, {len(plan.attempts)} attempts over {plan.transport}",
+        f"agent-trials: {mode}: {plan.name}, {attempts} attempts over {plan.transport}",
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
         f"agent-trials: head {head}",
         *(f"agent-trials: {line}" for prior in plan.priors for line in _prior(prior)),
         *_required(plan),
     ]
+
+
+def resuming(plan: RunPlan, recorded: Recorded) -> list[str]:
+    """Return the header line of a ledger that is gone on with: what it holds, what is left."""
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(recorded.counts.items()))
+    held = f"{len(recorded.kept)} of {len(plan.attempts)} attempts are recorded"
+    left = f"{len(plan.remaining)} to run" if plan.remaining else "nothing is left to run"
+    if counts:
+        held += f" ({counts})"
+    return [f"agent-trials: resumes {plan.name}: {held}, {left}; ledger {recorded.path}"]
 
 
 def _required(plan: RunPlan) -> list[str]:
@@ -107,8 +120,8 @@ def summary(plan: RunPlan, found: Summary, path: Path) -> tuple[str, list[str]]:
 
 def _counts(found: Summary) -> str:
     parts = {
-        **found.statuses,
-        "unsettled": len(found.unsettled),
+        **(found.statuses + Counter(interrupted=len(found.interrupted))),
+        "in flight": len(found.in_flight),
         "refused": len(found.refused),
         "blocked": len(found.blocked or ()),
     }
