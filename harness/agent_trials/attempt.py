@@ -92,7 +92,10 @@ def _infrastructure(agent: InterruptibleAgent, error: TrialsError) -> AttemptRes
     known = agent.interrupted()
     status, problem = PROBLEM_OF[type(error)]
     observation = dataclasses.replace(
-        known.observation, status=status, problems=(*known.observation.problems, problem)
+        known.observation,
+        status=status,
+        problems=(*known.observation.problems, problem),
+        setup_problem=problem if status is Status.INVALID_SETUP else None,
     )
     private = {**known.private, "infrastructure": str(error)}
     return AttemptResult(observation, private, known.artifacts)

@@ -150,11 +150,15 @@ class Observation:
     cache reads and writes. ``turns`` counts model requests. ``cost_usd`` is the endpoint and is
     None, with bounds, where it was not measured; ``charged_usd`` is what counts against the cap.
     ``retries`` are requests sent again, ``continuations`` turns that the agent added by itself.
+    ``problems`` holds every code; the first about set-up and cost stand alone as well, whatever the
+    status.
     """
 
     status: Status
     transport: str
     problems: tuple[str, ...] = ()
+    setup_problem: str | None = None
+    cost_problem: str | None = None
     charged_usd: Decimal
     cost_usd: Decimal | None = None
     cost_lower_usd: Decimal | None = None

@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent_trials.agents import cli_usage
+from agent_trials.agents import cli_rules, cli_usage
 from agent_trials.agents.base import OTHER
 from agent_trials.agents.cli_stream import encodable, mapping, names, sequence, text
-from agent_trials.records import Denials, Observation
+from agent_trials.records import Denials, Observation, Status
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -68,6 +68,8 @@ def observation(
         status=reading.status,
         transport=TRANSPORT,
         problems=reading.codes,
+        setup_problem=cli_rules.first_of(Status.INVALID_SETUP, reading.codes),
+        cost_problem=cli_rules.first_of(Status.INVALID_COST, reading.codes),
         charged_usd=reading.charged_usd,
         cost_usd=costs.measured if reading.usage_complete else None,
         cost_lower_usd=None if reading.usage_complete else costs.lower_bound,

@@ -130,6 +130,12 @@ def status(codes: Iterable[str]) -> Status:
     return Status.COMPLETED
 
 
+def first_of(status: Status, codes: Iterable[str]) -> str | None:
+    """Return the first of the problems that belongs to a status's class, None without one."""
+    members = [code for name, class_ in CLASSES if name is status for code in class_]
+    return next((code for code in codes if code in members), None)
+
+
 def expected_tools(
     built_in: Iterable[str], servers: Mapping[str, Iterable[str]]
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
