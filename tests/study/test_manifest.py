@@ -11,6 +11,11 @@ import pytest
 from agent_trials.errors import StudyError
 from agent_trials.study import manifest
 
+INDEX = """kind = "index"
+command = ["{python}", "{engine}", "index", "{scratch}"]
+path = ".index/index.json"
+ignore_keys = ["generatedAt"]"""
+
 
 def test_a_json_manifest_of_the_same_shape_is_the_same_study(folder: Path) -> None:
     from_toml = manifest.load(folder)
@@ -91,6 +96,40 @@ def test_no_message_shows_a_prompt_or_an_answer(folder: Path) -> None:
     assert "this number is no text" in said
     assert "12345" not in said
     assert "pip install" not in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('arm_order = "alternate"', 'arm_order = "random"\nseed = 0'),
+        ('[transports.cli]\nversion = "2.1.296"', None),
+        (
+            INDEX,
+            'kind = "answer"\ntool = "docs.search"\nmatches = "install"',
+        ),
+        ('config_candidates = ["handbook.toml"]\n', ""),
+        ('config_key = "handbook"\n', ""),
+        ('tasks = ["install-command"]\n', ""),
+        ('attempt_usd = "0.10"', 'attempt_usd = "operator"'),
+    ],
+    ids=[
+        "a random order with its seed",
+        "http alone",
+        "a fresh answer",
+        "a configuration key alone",
+        "candidates alone",
+        "all tasks in every phase",
+        "a budget left to the operator",
+    ],
+)
+def test_lets_other_sound_studies_pass(folder: Path, old: str, new: str | None) -> None:
+    """A rule that refuses too much is as wrong as one that refuses too little."""
+    text = (folder / "study.toml").read_text("utf-8")
+    assert old in text
+    changed = text[: text.index(old)] if new is None else text.replace(old, new, 1)
+    (folder / "study.toml").write_text(changed, "utf-8")
+
+    assert manifest.load(folder).manifest.id == "valid-study"
 
 
 def test_repositories_and_tasks_of_a_phase(folder: Path) -> None:
