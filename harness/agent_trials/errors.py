@@ -20,6 +20,7 @@
     ├── McpServerError           a server that does not start, answer or offer what it should
     ├── AgentError               an agent that cannot be started at all
     ├── ReportError              a report that cannot be written where it is to be
+    ├── SigningError             a key that cannot sign
     └── BundleError              a bundle that was not made
         └── SecretFoundError     ... because something in it looks like a secret
 
@@ -197,6 +198,10 @@ class AgentError(TrialsError):
 
 class ReportError(TrialsError):
     """A report that cannot be written where it is to be; nothing was written."""
+
+
+class SigningError(TrialsError):
+    """A key, or a program, that cannot sign a head."""
 
 
 class BundleError(TrialsError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+LOCK_HEAD = "study.lock.head"
 SUFFIXES = (".head", ".head.sig", ".signers")
 
 

@@ -14,7 +14,7 @@ from agent_trials.errors import AdmissionError, LedgerError, Problem, RunRefused
 from agent_trials.ledger.grade_journal import GradeJournal
 from agent_trials.results.grades import JOB, grades
 from agent_trials.results.summary import summarise
-from agent_trials.session import grading_text, keys, opening, pytest_rules
+from agent_trials.session import grading_text, keys, opening, pytest_rules, signed
 from agent_trials.session.grading_ground import prepare
 from agent_trials.session.grading_plan import GradingAdmission
 from agent_trials.session.grading_run import GradingRun
@@ -46,6 +46,7 @@ class Grading:
         self._cases = {case.blind_id: case for case in plan.cases}
         self._resources = ExitStack()
         self._interruptions = Interruptions()
+        self._heads = signed.SignedHeads(None)
         self.header = grading_text.heading(plan)
 
     @classmethod
@@ -60,7 +61,11 @@ class Grading:
         processes = pytest_rules.requested_processes(config)
         project = pytest_rules.project(config)
         plan = GradingAdmission(options, studies, project, processes).plan()
+        heads, unfit = signed.find(None if dry else options.sign, ())
+        if unfit:
+            raise RunRefusedError(unfit)
         grading = cls(plan)
+        grading._heads = heads
         if not dry and plan.open_cases:
             try:
                 grading._open()
@@ -94,6 +99,7 @@ class Grading:
         if self.plan.is_paid:
             ledgers.opened(self.plan.study.folder, _record(self.plan, journal))
         self.header.append(f"agent-trials: head {journal.head}")
+        self.header += [f"agent-trials: {line}" for line in self._heads.opened(journal)]
         self._interruptions.install()
 
     @property
@@ -140,6 +146,7 @@ class Grading:
                     spent_usd=money.total(totals.spent, totals.reserved),
                     at=time_text(now()),
                 )
+            self._heads.closed(run.journal)
         self._resources.close()
 
     def summaries(self, *, dry: bool) -> list[tuple[str, list[str]]]:
@@ -148,7 +155,9 @@ class Grading:
             return [("agent-trials dry run", grading_text.dry_run(self.plan))]
         found, summary = grades(self.plan.ledger), summarise(self.plan.ledger)
         controls = self.run.controls if self.run else 0
-        return [grading_text.summary(self.plan, found, summary, controls)]
+        title, lines = grading_text.summary(self.plan, found, summary, controls)
+        signed_lines = self._heads.lines.get(self.run.journal.path, ()) if self.run else ()
+        return [(title, [*lines[:-1], *signed_lines, lines[-1]])]
 
 
 class Adjudication:

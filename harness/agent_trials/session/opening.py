@@ -99,10 +99,13 @@ def _record(plan: RunPlan, run_id: str, now: datetime) -> LedgerRecord:
     )
 
 
-def close_run(run: StudyRun, clock: Callable[[], datetime]) -> None:
-    """Stop what did not run to its end, close the ledger, and say so beside the lock."""
+def close_run(run: StudyRun, clock: Callable[[], datetime]) -> bool:
+    """Stop what did not run to its end, close the ledger, and say so beside the lock.
+
+    Returns whether this call closed it.
+    """
     if run.closed:
-        return
+        return False
     run.closed = True
     if run.remaining() and not run.journal.stopped:
         run.journal.stop("session-ended")
@@ -116,6 +119,7 @@ def close_run(run: StudyRun, clock: Callable[[], datetime]) -> None:
             spent_usd=money.total(totals.spent, totals.reserved),
             at=time_text(clock()),
         )
+    return True
 
 
 def rehearsal_path(plan: RunPlan, project: Path, now: datetime) -> Path:

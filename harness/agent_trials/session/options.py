@@ -103,6 +103,13 @@ def add_options(parser: pytest.Parser) -> None:
     ):
         add(flag, dest=dest, type=int, metavar="N", help=f"{what} (-m adjudicate).")
     add(
+        "--sign",
+        dest="trials_sign",
+        metavar="KEY",
+        help="An SSH key that signs the ledger's head when a run opens and when it closes"
+        " (ssh-keygen -Y sign).",
+    )
+    add(
         "--run-id",
         dest="trials_run_id",
         metavar="ID",
@@ -158,6 +165,7 @@ class Options:
     offset: int | None
     limit: int | None
     run_id: str | None
+    sign: Path | None
     resume: bool
     environ: Mapping[str, str] = field(repr=False)
 
@@ -194,6 +202,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         offset=option.trials_offset,
         limit=option.trials_limit,
         run_id=option.trials_run_id,
+        sign=base / option.trials_sign if option.trials_sign else None,
         resume=option.trials_resume,
         environ=dict(environ),
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from agent_trials import preflight
 from agent_trials.errors import RunRefusedError
 from agent_trials.results.summary import summarise
-from agent_trials.session import opening, pytest_rules, text
+from agent_trials.session import opening, pytest_rules, signed, text
 from agent_trials.session.admission import Admission
 from agent_trials.session.collection import cells
 from agent_trials.session.run import Handed, StudyRun
@@ -51,6 +51,7 @@ class Runs:
         self._project = project
         self._resources = ExitStack()
         self._interruptions = Interruptions()
+        self._heads = signed.SignedHeads(None)
         self.open_runs: dict[Key, StudyRun] = {}
         self.skipped: dict[Key, str] = {}
         self.recorded: dict[Path, frozenset[Cell]] = {}
@@ -67,9 +68,12 @@ class Runs:
         project = pytest_rules.project(config)
         admission = Admission(options, project, processes)
         plans = admission.plan(selected, pytest_rules.paid_problems(config))
-        if admission.problems:
-            raise RunRefusedError(admission.problems)
+        new = [plan.ledger for plan in plans if plan.ledger and not plan.recorded]
+        heads, unfit = signed.find(options.sign, new)
+        if admission.problems or unfit:
+            raise RunRefusedError([*admission.problems, *unfit])
         runs = cls(project)
+        runs._heads = heads
         try:
             runs._prepare(plans)
         except BaseException:
@@ -131,6 +135,7 @@ class Runs:
         run = opening.open_run(plan, prepared, self._project, base_url, now)
         self.open_runs[plan.study.folder, plan.phase] = run
         self.header += text.heading(plan, run.journal.head)
+        self.header += [f"agent-trials: {line}" for line in self._heads.opened(run.journal)]
 
     def of(self, folder: Path, phase: str) -> StudyRun | str | None:
         """Return the run of a phase, or why there is none."""
@@ -159,12 +164,16 @@ class Runs:
         self._interruptions.restore()
         if close:
             for run in self.open_runs.values():
-                opening.close_run(run, now)
+                if opening.close_run(run, now):
+                    self._heads.closed(run.journal)
         self._resources.close()
 
     def summaries(self) -> list[tuple[str, list[str]]]:
         """Return title and lines of each run's summary."""
-        return [
-            text.summary(run.plan, summarise(run.journal.path), run.journal.path)
-            for run in self.open_runs.values()
-        ]
+        return [self._summary(run) for run in self.open_runs.values()]
+
+    def _summary(self, run: StudyRun) -> tuple[str, list[str]]:
+        """Return title and lines; the ledger's path stays the last one."""
+        path = run.journal.path
+        title, lines = text.summary(run.plan, summarise(path), path)
+        return title, [*lines[:-1], *self._heads.lines.get(path, ()), lines[-1]]

@@ -2,7 +2,7 @@
 
 The rules:
     regular files count, by path and bytes, in subfolders too
-    the lock, the record of ledgers, byte-code and dot names do not
+    the lock, its signed head, the record of ledgers, byte-code and dot names do not
     PROTOCOL.md counts by its text above the heading "## Amendments", without white space at its end
     links and special files cannot count, so a study that has one is not frozen
 """
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LOCK = "study.lock.json"
 LEDGERS = "study.ledgers.jsonl"
+SIGNED = ("study.lock.head", "study.lock.head.sig", "study.lock.signers")
+"""The signed head of the series; written after the freeze, so that it cannot count."""
 PROTOCOL = "PROTOCOL.md"
 HEADING = b"## Amendments"
 
@@ -82,7 +84,7 @@ def split_protocol(content: bytes) -> tuple[bytes, bytes]:
 def counted(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Yield path and entry of everything that is no folder and whose name counts, sorted."""
     for path, entry in _below(folder, ""):
-        if path not in {LOCK, LEDGERS}:
+        if path not in {LOCK, LEDGERS, *SIGNED}:
             yield path, entry
 
 
