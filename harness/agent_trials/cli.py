@@ -30,6 +30,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "agent_trials.commands.prepare",
         "Make clean checkouts of a study's repositories at their pins.",
     ),
+    "providers": (
+        "agent_trials.commands.providers",
+        "Check the file of --transport provider, and write its digest.",
+    ),
     "show": ("agent_trials.commands.show", "Show what a ledger holds."),
     "verify": ("agent_trials.commands.verify", "Check every line, rule and opening of a ledger."),
     "report": (

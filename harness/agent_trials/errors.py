@@ -4,6 +4,7 @@
     ├── ProblemsError            all that is wrong with something, found at once
     │   ├── StudyError           a study's files
     │   │   └── FreezeRefusedError   a freeze or an amendment that was not made
+    │   ├── ProvidersError       a file of --providers
     │   ├── PrepareRefusedError  checkouts that were not made
     │   └── RunRefusedError      a run that may not start (pytest exits with 4)
     ├── MoneyError               an amount that is none
@@ -80,6 +81,12 @@ class FreezeRefusedError(StudyError):
     """A freeze or an amendment that was not made; nothing was written."""
 
     heading = "agent-trials: refused, nothing was written:"
+
+
+class ProvidersError(ProblemsError):
+    """A file of provider commands that cannot be used as it is."""
+
+    heading = "agent-trials: the providers cannot be used:"
 
 
 class PrepareRefusedError(ProblemsError):

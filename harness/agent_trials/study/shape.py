@@ -35,6 +35,9 @@ _PATTERNS = {
     r"^[A-Za-z_][A-Za-z0-9_]*$": "write the name of an environment variable",
     r"^[A-Za-z0-9_-]{1,64}$": "write up to 64 letters, digits, hyphens and underscores",
     r"^[a-z][a-z0-9_]*$": "write a lower-case letter, then letters, digits and underscores",
+    r"^[a-z][a-z0-9-]{0,127}$": "write a lower-case letter, then letters, digits and hyphens",
+    r"^[a-z0-9._:-]{1,256}$": "write lower-case letters, digits and . _ : -",
+    r"^[0-9a-f]{64}$": "write 64 lower-case hex digits",
     r"^[01](\.[0-9]{1,3})?$": 'write it as text between "0" and "1.999"',
 }
 _KINDS = {
