@@ -119,6 +119,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
     if controller is not None:
         controller.finish()
     yield
+    if controller is not None and controller.unclosed and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     deselected = session.config.stash.get(DESELECTED, None)
     nothing = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
     if nothing and deselected is not None and deselected.nothing_else:
@@ -221,10 +223,16 @@ def _study_folders(config: pytest.Config) -> tuple[Path, ...]:
 
 
 def _refusable(decide: Any, *arguments: Any) -> Any:  # noqa: ANN401 - passes through
-    """Call it, and turn a refusal into pytest's usage error, exit code 4."""
-    from agent_trials.errors import ProblemsError  # noqa: PLC0415 - beside its only user
+    """Call it, and turn a refusal, ours or the machine's, into a usage error, exit code 4."""
+    from agent_trials import errors  # noqa: PLC0415 - beside its only user
 
+    heading = "agent-trials: the run is refused; no attempt was started:\n  - "
     try:
         return decide(*arguments)
-    except ProblemsError as error:
+    except errors.ProblemsError as error:
         raise pytest.UsageError(str(error)) from None
+    except errors.TrialsError as error:
+        raise pytest.UsageError(f"{heading}{error}") from None
+    except OSError as error:
+        remedy = "make room or see to the right to write there, then start again"
+        raise pytest.UsageError(f"{heading}{error}; {remedy}") from None

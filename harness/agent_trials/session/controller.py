@@ -65,6 +65,11 @@ class Controller:
             return self.grading.header
         return self.runs.header if self.runs else []
 
+    @property
+    def unclosed(self) -> bool:
+        """Return whether the ledger of some run could not be closed."""
+        return bool(self.runs and self.runs.unclosed)
+
     def start(self) -> None:
         """Do everything that is decided before collection.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_trials.errors import AdmissionError
+from agent_trials.errors import AdmissionError, LedgerError
 from agent_trials.records import Status
 from agent_trials.session import keys, text
 from agent_trials.session.collection import planned_of
@@ -68,6 +68,8 @@ def _refusal(run: StudyRun, planned: PlannedAttempt) -> str | None:
         run.reserve(planned)
     except AdmissionError as refusal:
         return str(refusal)
+    except (LedgerError, OSError) as error:
+        return f"{planned.cell.item} not started, for no money could be reserved: {error}"
     return None
 
 
@@ -96,7 +98,11 @@ class Attempt:
             raise RuntimeError("an attempt runs once")
         self._started = True
         request = self._run.request(self.planned, self.corpus, self.servers)
-        settled = self._run.perform(self.planned, request)
+        try:
+            settled = self._run.perform(self.planned, request)
+        except (LedgerError, OSError) as error:
+            item = self.planned.cell.item
+            pytest.fail(f"{item} not settled, its reservation stays: {error}", pytrace=False)
         self._item.stash[keys.LINE] = text.attempt_line(settled)
         if settled.status != Status.COMPLETED:
             pytest.fail(text.failure(settled), pytrace=False)

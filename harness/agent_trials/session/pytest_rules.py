@@ -32,8 +32,14 @@ def project(config: pytest.Config) -> Path:
 
 
 def requested_processes(config: pytest.Config) -> int:
-    """Return the number of worker processes that ``-n`` asked for; 0 without pytest-xdist."""
-    return len(getattr(config.option, "tx", None) or ())
+    """Return the number of worker processes that ``-n`` or ``--tx`` asked for; 0 without xdist."""
+    return sum(_times(spec) for spec in getattr(config.option, "tx", None) or ())
+
+
+def _times(spec: str) -> int:
+    """Return how many processes one ``--tx`` stands for: 3 for ``3*popen``, 1 for ``popen``."""
+    count, star, _ = spec.partition("*")
+    return int(count) if star and count.isdecimal() else 1
 
 
 def paid_problems(config: pytest.Config) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_trials import preflight
-from agent_trials.errors import RunRefusedError
+from agent_trials.errors import LedgerError, RunRefusedError
 from agent_trials.results.summary import summarise
 from agent_trials.session import opening, pytest_rules, signed, text
 from agent_trials.session.admission import Admission
@@ -55,6 +55,7 @@ class Runs:
         self.open_runs: dict[Key, StudyRun] = {}
         self.skipped: dict[Key, str] = {}
         self.recorded: dict[Path, frozenset[Cell]] = {}
+        self.unclosed: list[str] = []
         self.header: list[str] = []
 
     @classmethod
@@ -164,13 +165,25 @@ class Runs:
         self._interruptions.restore()
         if close:
             for run in self.open_runs.values():
-                if opening.close_run(run, now):
-                    self._heads.closed(run.journal)
+                self._close(run)
         self._resources.close()
+
+    def _close(self, run: StudyRun) -> None:
+        """Close a run's ledger; where that cannot be written, let go of it and keep the reason."""
+        try:
+            if opening.close_run(run, now):
+                self._heads.closed(run.journal)
+        except (LedgerError, OSError) as error:
+            run.journal.release()
+            self.unclosed.append(
+                f"{run.plan.name} is not closed: {error}; what was reserved and not settled stays"
+                " reserved, and its ledger is given to the next run as --prior-ledger"
+            )
 
     def summaries(self) -> list[tuple[str, list[str]]]:
         """Return title and lines of each run's summary."""
-        return [self._summary(run) for run in self.open_runs.values()]
+        parts = [self._summary(run) for run in self.open_runs.values()]
+        return [("agent-trials: NOT CLOSED", self.unclosed), *parts] if self.unclosed else parts
 
     def _summary(self, run: StudyRun) -> tuple[str, list[str]]:
         """Return title and lines; the ledger's path stays the last one."""

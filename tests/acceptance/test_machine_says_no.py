@@ -1,0 +1,93 @@
+"""A machine that says no, a full disk or a missing program, gets one sentence and no traceback.
+
+The limit on a file's size stands for the full disk: the write that would pass it fails.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lab import Lab, Outcome
+
+LIMITED = """\
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+os.execv(sys.executable, [sys.executable, "-m", "pytest", *sys.argv[2:]])
+"""
+
+
+@pytest.fixture
+def http(lab: Lab) -> Lab:
+    """A study over the scripted API."""
+    lab.study(transport="http")
+    return lab
+
+
+def arguments(lab: Lab, ledger: Path) -> list[str]:
+    """Return what a rehearsal into a ledger takes."""
+    root = f"handbook={lab.checkout}"
+    return ["evals", "-m", "pilot", "--root", root, "--ledger", str(ledger)]
+
+
+def on_a_small_disk(lab: Lab, size: int, ledger: Path) -> Outcome:
+    """Rehearse where no file can grow beyond the size, bytes."""
+    return lab.command(sys.executable, "-c", LIMITED, str(size), *arguments(lab, ledger))
+
+
+def test_a_ledger_that_cannot_be_opened_is_a_refusal(http: Lab) -> None:
+    outcome = on_a_small_disk(http, 1000, http.ledger)
+
+    assert outcome.code == 4, outcome.text
+    assert "File too large; make room" in " ".join(outcome.text.split()).replace("[Errno 27] ", "")
+    assert "INTERNALERROR" not in outcome.text
+    assert "Traceback" not in outcome.text
+    assert list(http.outside.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_is_told_in_a_sentence(http: Lab) -> None:
+    """What is not on disk may not look like it: a reservation, a settlement, the end of the run."""
+    whole = http.outside / "whole.jsonl"
+    assert http.pytest(*arguments(http, whole)).code == 0
+    sizes = [len(line) for line in whole.read_bytes().splitlines(keepends=True)]
+
+    for lines, sentence, reserved in (
+        (2, "not started, for no money could be reserved", "0"),
+        (4, "not settled, its reservation stays", "0.1"),
+        (7, "2 passed", "0"),
+    ):
+        ledger = http.outside / f"{lines}.jsonl"
+        outcome = on_a_small_disk(http, sum(sizes[:lines]) + 100, ledger)
+
+        assert outcome.code == 1, outcome.text
+        assert sentence in outcome.text
+        assert "sample/pilot is not closed" in outcome.text
+        assert "Traceback" not in outcome.text
+        assert http.show(ledger)["budget"]["reservedUsd"] == reserved
+
+
+def test_temporary_files_inside_a_checkout_are_a_refusal(http: Lab) -> None:
+    """An agent would find the checkout above its export."""
+    inside = http.checkout / ".git" / "tmp"
+    inside.mkdir()
+
+    outcome = http.command("python", "-m", "pytest", *arguments(http, http.ledger),
+                           environment={"TMPDIR": str(inside)})  # fmt: skip
+
+    assert outcome.code == 4, outcome.text
+    assert "set TMPDIR to a folder outside any checkout" in " ".join(outcome.text.split())
+    assert "INTERNALERROR" not in outcome.text
+    assert not http.ledger.exists()
+
+
+def test_processes_are_counted_however_they_are_asked_for(http: Lab) -> None:
+    outcome = http.pytest(*arguments(http, http.ledger), "--dist", "load", "--tx", "2*popen")
+
+    assert outcome.code == 4, outcome.text
+    assert "study sample allows 1 process" in outcome.text
+    assert not http.ledger.exists()
