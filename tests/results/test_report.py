@@ -294,6 +294,19 @@ def test_refuses_a_folder_that_is_no_earlier_report(
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
+def test_refuses_an_earlier_report_to_which_somebody_added(
+    ledger: Path, written: Path, tmp_path: Path
+) -> None:
+    """It would be replaced as a whole, and the addition with it."""
+    into = tmp_path / "out"
+    shutil.copytree(written, into)
+    (into / "screenshot.png").touch()
+
+    with pytest.raises(ReportError, match="holds 'screenshot.png'"):
+        report_files.write(record.read(ledger), into)
+    assert (into / "screenshot.png").exists()
+
+
 def test_an_earlier_report_is_replaced_as_a_whole(
     ledger: Path, written: Path, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agent_trials.results.grades import Grades
     from agent_trials.results.record import Record
 
-_OF_A_GRADER = ("grader", "transport", "model", "configuration", "digest", "configurationDigest")
+_OF_A_GRADER = ("grader", "transport", "model", "configurationDigest", "sameModelAsAgent")
 
 
 def grading(record: Record) -> dict[str, Any]:

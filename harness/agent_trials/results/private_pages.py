@@ -105,12 +105,20 @@ def _value(opening: Opening | None) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield path and text of everything in a JSON value, for a reader."""
+    """Yield name and text of everything in a JSON value, for a reader; an item of a list in one."""
     if isinstance(value, dict):
         for key, inside in value.items():
-            yield from _flat(inside, f"{name}.{key}" if name else str(key))
+            yield from _flat(inside, f"{name} {key}".strip())
     elif isinstance(value, list):
         for number, inside in enumerate(value, 1):
-            yield from _flat(inside, f"{name} {number}")
+            yield f"{name} {number}", _item(inside)
     else:
         yield name, str(value)
+
+
+def _item(value: object) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    return ": ".join(
+        str(value[name]) for name in sorted(value, reverse=True) if name != "number" and value[name]
+    )

@@ -193,6 +193,8 @@ def digests(record: Record) -> list[dict[str, str]]:
     for server in (record.summary.preflight or {}).get("servers", ()):
         if server.get("definitions"):
             named[f"tools of {server['server']} in {server['arm']}"] = server["definitions"]
+    for grader in (record.grades.rules or {}).get("graders", ()):
+        named[f"configuration of {grader['grader']}"] = grader.get("configurationDigest")
     return [
         {"name": name, "algorithm": str(each).partition(":")[0], "digest": str(each)}
         for name, each in named.items()
