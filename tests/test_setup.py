@@ -132,7 +132,7 @@ def test_make_test_sets_everything_up_and_passes_arguments_on(desk: Desk) -> Non
         "python -m venv .venv",
         f"{PIP} --editable .",
         f"{PIP} --group test --group lint",
-        "python -m pytest -k ledger",
+        "python -m pytest -n auto -k ledger",
     ]
 
 
@@ -254,7 +254,7 @@ CORE = [
     "python -m ruff format --check .",
     "python -m mypy",
     "lint-imports",
-    "python -m pytest --ignore=tests/real_cli",
+    "python -m pytest -n auto --ignore=tests/real_cli --ignore=tests/browser",
 ]
 
 
@@ -294,6 +294,7 @@ def test_a_failed_step_fails_the_gate_and_the_later_steps_still_run(
 
 def test_the_gate_runs_every_part_after_the_core(desk: Desk) -> None:
     desk.put("npm", FAKE_NPM)
+    desk.put("chromium", "#!/bin/sh\necho Chromium 156\n")
     ran = desk.run(".ci/run")
     recorded = desk.recorded()
 
@@ -304,7 +305,8 @@ def test_the_gate_runs_every_part_after_the_core(desk: Desk) -> None:
         f" @anthropic-ai/claude-code@{PINNED}"
     ) in recorded
     assert {"python -m pytest tests/real_cli", CLI_PILOT} <= set(recorded)
-    assert any(" -n 2 --ignore=tests/real_cli --cov=agent_trials" in line for line in recorded)
+    assert "python -m pytest tests/browser" in recorded
+    assert any(" --ignore=tests/browser --cov=agent_trials" in line for line in recorded)
 
 
 def test_a_part_that_cannot_have_what_it_needs_fails(desk: Desk) -> None:
@@ -328,7 +330,7 @@ def test_an_unknown_part_is_refused_with_the_names_of_the_known_ones(desk: Desk)
     ran = desk.run(".ci/run", "clade")
 
     assert ran.returncode == 2
-    assert "There is no part clade; the parts are: core claude company" in ran.stdout
+    assert "There is no part clade; the parts are: core browser claude company" in ran.stdout
 
 
 @pytest.mark.parametrize("place", ["/nowhere/at/all", "a file", "the project/inside"])
