@@ -33,12 +33,19 @@ if TYPE_CHECKING:
 NOTHING = Known({})
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished and graded ledger of a whole study, to be copied."""
+    folder = tmp_path_factory.mktemp("template")
+    publishing.graded(folder / "run.jsonl")
+    return folder
+
+
 @pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    """Return a finished and graded ledger of a whole study."""
-    path = tmp_path / "run.jsonl"
-    publishing.graded(path)
-    return path
+def ledger(template: Path, tmp_path: Path) -> Path:
+    """Return a finished and graded ledger."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "run.jsonl"
 
 
 @pytest.fixture

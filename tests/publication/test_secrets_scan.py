@@ -140,6 +140,13 @@ def test_two_on_one_line_are_two() -> None:
     assert len(scan("f", f"{token} {token}".encode(), NOTHING)) == 2
 
 
+def test_a_drawing_in_a_page_is_looked_through_in_a_moment() -> None:
+    """A run of a million digits: a pattern that tried each of them as its beginning would hang."""
+    drawing = base64.b64encode(secrets.token_bytes(750_000)).replace(b"/", b"A").replace(b"+", b"B")
+
+    assert kinds(b'<img src="data:image/svg+xml;base64,' + drawing + b'">') == []
+
+
 def test_looks_for_the_lines_of_a_key_and_for_this_accounts_home() -> None:
     key = f"-----BEGIN X-----\n{secrets.token_hex(20)}\n-----END X-----"
     known = Known({"SIGNING_KEY": key}, homes=("/data/people/ada", "/"))

@@ -31,7 +31,8 @@ class Pattern:
 def _patterns() -> tuple[Pattern, ...]:
     start = rb"(?<![A-Za-z0-9_-])"
     neutral = rb"(?!(?:user|username|you|someone|nobody|runner|operator|example)(?![\w-]))"
-    before = rb"(?:^|[^\w.~/%-]|//|-[A-Za-z])"
+    # Looked behind, and never with a run of any length in front: that would be quadratic.
+    before = rb"(?:(?<![\w.~/%-])|(?<=//)|(?<=-[A-Za-z]))"
     shapes: tuple[tuple[str, bytes, bytes], ...] = (
         ("a key of Anthropic", b"sk-ant-", start + rb"sk-ant-[A-Za-z0-9_-]{16,}"),
         ("a key that begins with sk-", b"sk-", start + rb"sk-(?!ant-)[A-Za-z0-9_-]{20,}"),
@@ -39,7 +40,8 @@ def _patterns() -> tuple[Pattern, ...]:
         ("a token of GitHub", b"github_pat_", start + rb"github_pat_[A-Za-z0-9_]{22,}"),
         ("a token of GitLab", b"glpat-", start + rb"glpat-[A-Za-z0-9_-]{20,}"),
         ("a token of Slack", b"xox", start + rb"xox[abeprs]-[A-Za-z0-9-]{10,}"),
-        ("a key of AWS", b"a", start + rb"(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])"),
+        ("a key of AWS", b"akia", start + rb"AKIA[0-9A-Z]{16}(?![A-Za-z0-9])"),
+        ("a key of AWS", b"asia", start + rb"ASIA[0-9A-Z]{16}(?![A-Za-z0-9])"),
         ("a key of Google", b"aiza", start + rb"AIza[A-Za-z0-9_-]{35}"),
         ("a token of Google", b"ya29.", start + rb"ya29\.[A-Za-z0-9_-]{20,}"),
         ("a token of npm", b"npm_", start + rb"npm_[A-Za-z0-9]{36}"),
@@ -64,17 +66,16 @@ def _patterns() -> tuple[Pattern, ...]:
         (
             "an address with a password",
             b"://",
-            rb"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'<>{}]+:[^\s/@\"'<>{}$]{3,}@[A-Za-z0-9\[]",
+            rb"(?<=[A-Za-z])://[^\s/:@\"'<>{}]{1,200}:[^\s/@\"'<>{}$]{3,200}@[A-Za-z0-9\[]",
         ),
-        ("a home folder", b"/", before + rb"/(?:home|Users)/" + neutral + rb"[A-Za-z0-9_][\w.-]*"),
+        ("a home folder", b"/home/", before + rb"/home/" + neutral + rb"[A-Za-z0-9_][\w.-]*"),
+        ("a home folder", b"/users/", before + rb"/Users/" + neutral + rb"[A-Za-z0-9_][\w.-]*"),
         ("a home folder", b"/root/", before + rb"/root/[\w.]"),
         ("a home folder", b"users", rb"[A-Za-z]:\\+Users\\+(?!Public\b)" + neutral + rb"[\w.-]+"),
     )
     plain = [Pattern(what, hint, re.compile(s, re.MULTILINE)) for what, hint, s in shapes]
     word = rb"(?i:api[_-]?key|secret|token|passwd|password|credential)(?i:s|_?key)?"
-    assigned = re.compile(
-        rb"[\w.-]*" + word + rb"[\\\"']*\s*[:=]\s*[\\\"']*(?P<value>[A-Za-z0-9+/_=.~-]{16,})"
-    )
+    assigned = re.compile(word + rb"[\\\"']*\s*[:=]\s*[\\\"']*(?P<value>[A-Za-z0-9+/_=.~-]{16,})")
     return (*plain, Pattern("a credential that is assigned", b"", assigned, varied=True))
 
 

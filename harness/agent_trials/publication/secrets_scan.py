@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import bisect
 import html
 import json
 import re
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
     from agent_trials.publication.secret_shapes import Known
 
+HTML = "html"
 _WHITE = b" \t\r\n"
+_BETWEEN = b"\n\x00\n"
+"""Stands between two texts: a line ends, and what goes on over white space ends as well."""
 
 
 @dataclass(frozen=True, order=True)
@@ -76,10 +80,22 @@ def _all(data: bytes, known: Known) -> Iterator[tuple[int, str, _Found]]:
         seen.add((found.what, found.text))
         line = data.count(b"\n", 0, found.at) + 1
         yield line, str(found.at - data.rfind(b"\n", 0, found.at)), found
-    for line, field, inner in _embedded(data, inside):
-        for found in [*_looks_like(inner, known), *_values_in_any_form(inner, known)]:
-            if field != "html" or (found.what, found.text) not in seen:
-                yield line, f"{_harmless(field, known)}:{found.at}", found
+    pieces = list(_embedded(data, inside))
+    starts, decoded = _joined(pieces)
+    for found in [*_looks_like(decoded, known), *_values_in_any_form(decoded, known)]:
+        piece = bisect.bisect_right(starts, found.at) - 1
+        line, field, _ = pieces[piece]
+        if field != HTML or (found.what, found.text) not in seen:
+            yield line, f"{_harmless(field, known)}:{found.at - starts[piece]}", found
+
+
+def _joined(pieces: list[tuple[int, str, bytes]]) -> tuple[list[int], bytes]:
+    """Return where each piece starts, and all of them as one: many small searches are slow."""
+    starts, at = [], 0
+    for _, _, inner in pieces:
+        starts.append(at)
+        at += len(inner) + len(_BETWEEN)
+    return starts, _BETWEEN.join(inner for _, _, inner in pieces)
 
 
 def _harmless(field: str, known: Known) -> str:
@@ -147,7 +163,7 @@ def _embedded(data: bytes, values: list[tuple[int, Any]]) -> Iterator[tuple[int,
         line = data.count(b"\n", 0, match.start()) + 1
         yield from ((line, "data", decoded) for decoded in _decoded(match[1]))
     if (plain := html.unescape(data.decode("utf-8", "replace")).encode()) != data:
-        yield 1, "html", plain
+        yield 1, HTML, plain
     for line, value in values:
         yield from ((line, field, inner) for field, inner in _texts(value, ""))
 
