@@ -159,6 +159,27 @@ def test_text_of_ones_own_below_the_heading_becomes_part_of_the_amendment(study:
     assert freeze.state(study).changed == ()
 
 
+def test_text_of_ones_own_alone_is_an_amendment(study: Study) -> None:
+    """A deviation that changed no file is still one to write down."""
+    with (study.folder / PROTOCOL).open("a") as file:
+        file.write("\n## Amendments\n\nThe runs were made on a slower machine.\n")
+    amended = amend(study, "a deviation")
+
+    assert (amended.number, amended.changed) == (1, ())
+    assert freeze.state(study).changed == ()
+
+
+def test_a_removed_file_and_field_stay_removed(study: Study) -> None:
+    edit(study, "study.toml", 'secondary = ["wall_time_ms"]\n', "")
+    (study.folder / "test_valid_study.py").unlink()
+    amended = amend(study, "not needed")
+    text = (study.folder / PROTOCOL).read_text("utf-8")
+
+    assert "- test_valid_study.py (removed)\n" in text
+    assert '- study.toml: endpoints.secondary: ["wall_time_ms"] is now nothing\n' in text
+    assert amended.frozen.changed == freeze.state(study).changed == ()
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -332,12 +353,20 @@ def test_only_a_ledger_that_is_asked_for_can_be_lost(study: Study, run_id: str) 
     assert files(study) == before
 
 
+def test_without_a_paid_run_no_ledger_can_be_lost(study: Study) -> None:
+    with pytest.raises(StudyError, match="still asked for; there is none to name"):
+        freeze.amend(study, reason="lost", now=NOW, lost_ledgers=["r1"])
+
+
 def test_runners_count_together_only_when_an_amendment_says_so(study: Study) -> None:
     one, two = RUNNERS
     before = freeze.state(study)
     freeze.amend(study, reason="a fix in the report only", now=NOW, runners=RUNNERS)
     after = freeze.state(study)
 
+    assert f"- Counted together: the runners {one}, {two}.\n" in (
+        study.folder / PROTOCOL
+    ).read_text("utf-8")
     assert before.pooled(one, one)
     assert not before.pooled(one, two)
     assert after.pooled(two, one)
@@ -411,6 +440,21 @@ def test_an_entry_that_is_dropped_moved_or_doubled_breaks_the_chain(
     (chain.folder / LOCK).write_text(json.dumps(lock))
 
     assert "does not follow from the entry before it" in freeze.state(chain).changed[0]
+
+
+@pytest.mark.parametrize("name", ["reason", "supersedes", "previous"])
+def test_a_new_series_follows_from_the_one_that_it_supersedes(study: Study, name: str) -> None:
+    """Otherwise a series with unwelcome results could be cut off and left out of sight."""
+    run(study, "r1", scored=True, attempts=9)
+    edit(study, "study.toml", OLD_PIN, NEW_PIN)
+    amend(study)
+    lock = json.loads((study.folder / LOCK).read_text())
+    lock["entries"][0 if name == "reason" else 1][name] = "sha256:0"
+    (study.folder / LOCK).write_text(json.dumps(lock))
+
+    assert freeze.state(study).changed == (
+        "study.lock.json: entry 2 does not follow from the entry before it",
+    )
 
 
 def test_an_amendment_dropped_from_the_end_is_found_by_the_folder(chain: Study) -> None:

@@ -175,7 +175,7 @@ def test_the_lock_does_not_tell_the_answers(study: Study) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]", '{"schema": 2, "entries": []}', '{"schema": 1, "entries": [{}]}']
+    "content", ["", "{}", "[]", '{"schema": 1, "entries": []}', '{"schema": 1, "entries": [{}]}']
 )
 def test_a_lock_that_is_none_is_a_change_and_no_missing_freeze(study: Study, content: str) -> None:
     """An emptied lock must not read as a study that may be frozen anew."""
@@ -187,6 +187,13 @@ def test_a_lock_that_is_none_is_a_change_and_no_missing_freeze(study: Study, con
     assert frozen.changed[0].startswith("study.lock.json: it is no lock")
     with pytest.raises(StudyError, match="frozen already"):
         freeze.freeze(study, now=NOW)
+
+
+def test_a_lock_of_a_later_schema_is_not_read_as_this_one(study: Study) -> None:
+    freeze.freeze(study, now=NOW)
+    edit(study.folder, LOCK, '],\n  "schema": 1', '],\n  "schema": 2')
+
+    assert "its schema is not 1" in freeze.state(study).changed[0]
 
 
 def test_a_lock_whose_files_were_altered_is_broken(study: Study) -> None:
