@@ -33,11 +33,16 @@ ZERO = Decimal(0)
 PRIOR = Decimal("0.37")
 RESERVATION = Decimal("0.1")
 WORKERS = 3
+# What prior ledgers leave under the cap: so little that one reservation decides, or enough.
+LEFT = [Decimal(text) for text in ("0.2", "0.3", "0.35", "0.4", "0.5", "0.599", "0.8", "1.7")]
 PRIORS = [{"origin": "a", "head": None, "spentUsd": money.text(PRIOR), "runs": ["a"]}]
 # What an agent really takes: nothing, half, just all of it, a trifle too much, far too much.
 TAKES = st.sampled_from([Decimal(t) for t in ("0", "0.05", "0.1", "0.100000001", "0.6")]) | (
     st.decimals(min_value=0, max_value="0.6", places=9)
 )
+
+
+RARELY = st.integers(0, 3).map(lambda drawn: drawn == 3)
 
 
 @dataclass(eq=False)
@@ -60,16 +65,17 @@ class Money(RuleBasedStateMachine):
     folder: Path | None = None
 
     @initialize(
-        cap=st.decimals(min_value="0.5", max_value=2, places=2),
+        left=st.sampled_from(LEFT),
         resume=st.sampled_from(["never", "skip-recorded", "skip-completed"]),
         reruns=st.integers(0, 2),
     )
-    def open(self, cap: Decimal, resume: str, reruns: int) -> None:
+    def open(self, left: Decimal, resume: str, reruns: int) -> None:
         """Open the first run, with workers."""
         self.folder = Path(tempfile.mkdtemp())
         self.path = self.folder / "ledger.jsonl"
-        self.cap, self.resume, self.reruns = cap, resume, reruns
+        self.cap, self.resume, self.reruns = PRIOR + left, resume, reruns
         self.attempts = ledgers.plan(tasks=4)
+        self.position = 0
         self.flying: list[Agent] = []
         self.told = ZERO  # what agents took and said so
         self.untold = 0  # agents that died without a word
@@ -118,6 +124,14 @@ class Money(RuleBasedStateMachine):
         with contextlib.suppress(AdmissionError):
             self.reserve(agent)
 
+    @rule(worker=st.integers(0, WORKERS - 1), takes=TAKES)
+    def go_on(self, worker: int, takes: Decimal) -> None:
+        """Start the attempt that comes next in the schedule, as an orderly run does."""
+        agent = Agent(self.workers[worker], self.attempts[self.position % 8], takes)
+        self.position += 1
+        with contextlib.suppress(AdmissionError):
+            self.reserve(agent)
+
     def reserve(self, agent: Agent) -> None:
         """Reserve, and then let the agent take money."""
         pair = ledgers.pair_of(agent.attempt, self.attempts)
@@ -144,22 +158,32 @@ class Money(RuleBasedStateMachine):
             ),
         )
         self.told += agent.takes
-        if before <= self.cap < self.recorded():
-            self.passing = agent.overshoot + sum((a.overshoot for a in self.flying), ZERO)
+        self.note_passing(before, [agent, *self.flying])
 
-    @rule(worker=st.integers(0, WORKERS - 1))
-    def stop(self, worker: int) -> None:
-        """Let a worker stop the run."""
-        self.workers[worker].stop("operator")
+    def note_passing(self, before: Decimal, in_flight: list[Agent]) -> None:
+        """Keep the overshoot of those in flight if a settlement has just passed the cap."""
+        if before <= self.cap < self.recorded():
+            self.passing = sum((agent.overshoot for agent in in_flight), ZERO)
+
+    @rule(worker=st.integers(0, WORKERS - 1), really=RARELY)
+    def stop(self, worker: int, *, really: bool) -> None:
+        """Let a worker stop the run, seldom: nothing much happens after it."""
+        if really:
+            self.workers[worker].stop("operator")
 
     @rule(pair=st.integers(0, 3))
     def release(self, pair: int) -> None:
         """Give back what is held for the rest of a pair."""
         self.controller.release_pair(pair, "skipped")
 
-    @rule(how=st.sampled_from(["closed", "died", "orphaned"]))
-    def restart(self, how: str) -> None:
+    @rule(how=st.sampled_from(["closed", "died", "orphaned"]), really=RARELY)
+    def restart(self, how: str, *, really: bool) -> None:
         """End the run one way or another, and open the next."""
+        if really:
+            self.end(how)
+
+    def end(self, how: str) -> None:
+        """End the run, its agents with it unless they are orphaned, and open the next."""
         if how == "closed":
             self.controller.close()
         if how != "orphaned":  # the agents die with it
@@ -185,13 +209,16 @@ class Money(RuleBasedStateMachine):
         forgets = self.folder if power_cut else None
         disk = FailingDisk(calls, part=part, fail=ledgers.cut_power, forgets=forgets)
         agent = Agent(self.join(disk), self.attempts[which], takes)
+        before = self.recorded()
         with contextlib.suppress(PowerCut, AdmissionError):
             self.reserve(agent)
+            before = self.recorded()
             charged = max(agent.takes, RESERVATION)
             agent.journal.settle(agent.attempt, ledgers.result(charged, Status.FAILED))
             self.flying.remove(agent)
             self.told += agent.takes
-        self.restart("died")
+        self.end("died")
+        self.note_passing(before, [agent])
 
     # What must hold.
 
@@ -223,6 +250,7 @@ def recount(path: Path, cap: Decimal, resume: str, reruns: int) -> None:
     times: Counter[Cell] = Counter()
     in_run: set[tuple[int, Cell]] = set()
     completed: set[Cell] = set()
+    stopped: set[int] = set()
     repeated = 0
     for line in read(path):
         fields = line.fields
@@ -230,7 +258,10 @@ def recount(path: Path, cap: Decimal, resume: str, reruns: int) -> None:
         if line.event in {"run-opened", "run-closed"}:
             waiting.clear()
             held = ZERO
+        elif line.event in {"attempt-refused", "run-stopped"}:
+            stopped.add(line.run)
         elif line.event == "pair-admitted":
+            assert line.run not in stopped
             needed = RESERVATION * len(fields["cells"])
             assert spent + sum(in_flight.values()) + held + needed <= cap
             waiting[fields["pair"]] = {Cell.from_json(each) for each in fields["cells"]}
@@ -239,6 +270,7 @@ def recount(path: Path, cap: Decimal, resume: str, reruns: int) -> None:
             held -= RESERVATION * len(waiting.pop(fields["pair"]))
         elif line.event == "attempt-reserved":
             assert cell is not None
+            assert line.run not in stopped
             assert spent + sum(in_flight.values()) + held <= cap
             again = (line.run, cell) in in_run
             repeated += again
@@ -264,7 +296,7 @@ def recount(path: Path, cap: Decimal, resume: str, reruns: int) -> None:
 
 TestMoney = Money.TestCase
 TestMoney.settings = settings(
-    max_examples=40,
+    max_examples=100,
     stateful_step_count=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
