@@ -69,6 +69,10 @@ def _agent(transport: str) -> InterruptibleAgent:
         from agent_trials.agents.claude_cli import ClaudeCli  # noqa: PLC0415 - as said
 
         return ClaudeCli()
+    if transport == "provider":
+        from agent_trials.agents.provider_cli import ProviderCli  # noqa: PLC0415 - as said
+
+        return ProviderCli()
     raise RuntimeError(f"no agent for transport {transport!r}")
 
 

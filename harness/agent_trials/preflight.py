@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from agent_trials.records import McpServer, SealedCorpus
     from agent_trials.study.manifest import Study
-    from agent_trials.study.settings import HttpSettings, RepositorySettings
+    from agent_trials.study.settings import HttpSettings, ProviderSettings, RepositorySettings
     from agent_trials.workspace.mcp_probe import Probes
 
 LOCAL_TOOLS = ("repo_list", "repo_read", "repo_search")
@@ -47,7 +47,7 @@ class Ground:
     study: Study
     phase: str
     transport: str
-    settings: HttpSettings | CliSettings
+    settings: HttpSettings | CliSettings | ProviderSettings
     roots: Mapping[str, Path]
     parameters: Mapping[str, str]
     claude_bin: str | None

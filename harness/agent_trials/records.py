@@ -150,6 +150,8 @@ class Observation:
     cache reads and writes. ``turns`` counts model requests. ``cost_usd`` is the endpoint and is
     None, with bounds, where it was not measured; ``charged_usd`` is what counts against the cap.
     ``retries`` are requests sent again, ``continuations`` turns that the agent added by itself.
+    ``provider`` is what a provider command says of itself, never a grade; ``treatment_evidence``
+    what the harness saw of the arm's own programs.
     ``problems`` holds every code; the first about set-up and cost stand alone as well, whatever the
     status.
     """
@@ -204,6 +206,8 @@ class Observation:
     export_digest: str | None = None
     environment_digest: str | None = None
     survivors: int | None = None
+    provider: Mapping[str, Any] | None = None
+    treatment_evidence: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as they stand in a ledger line, absent ones as null."""
@@ -220,7 +224,8 @@ class AttemptRequest:
     ``transport_settings`` is the study's block for the transport, prices resolved.
     ``limit_usd`` is the attempt's reservation; ``base_url`` is None for the provider's own.
     ``secrets`` holds credentials by variable name, for the transport alone. ``local_tools`` is
-    False for who gets all in the prompt, and no tool to look further with.
+    False for who gets all in the prompt, and no tool to look further with. ``provider`` is the job
+    of a provider command, for that transport alone.
     """
 
     transport: str
@@ -237,6 +242,7 @@ class AttemptRequest:
     rehearsal: bool = False
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     local_tools: bool = True
+    provider: Any = None
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from agent_trials.errors import MoneyError, Problem
 from agent_trials.ledger import place, prior
 from agent_trials.preflight import Ground
 from agent_trials.records import Secret
-from agent_trials.session import opening, resuming
+from agent_trials.session import commands, opening, resuming
 from agent_trials.session.options import CAP, KEY, MODEL
-from agent_trials.session.restated import Restated
+from agent_trials.session.restated import Block, Restated
 from agent_trials.session.runner import runner_digest
 from agent_trials.study import freeze, ledgers, schedule
 from agent_trials.study.manifest import needed_repositories
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
+    from agent_trials.agents.provider_request import Resolved
     from agent_trials.ledger.prior import PriorLedger
     from agent_trials.records import PlannedAttempt
     from agent_trials.session.options import Options
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from agent_trials.session.selection import Selected
     from agent_trials.study.freeze import Frozen
     from agent_trials.study.manifest import Study
-    from agent_trials.study.settings import CliSettings, HttpSettings
 
 PAID = "paid"
 REHEARSAL = "rehearsal"
@@ -56,7 +56,8 @@ class RunPlan:
     """One phase of one study with everything that was left to the operator filled in.
 
     ``settings`` is the transport's block with amounts instead of "operator". Money in USD.
-    ``recorded`` is the ledger as it stands where this run resumes it.
+    ``recorded`` is the ledger as it stands where this run resumes it. ``providers`` are the
+    commands of the arms, where provider commands answer.
     """
 
     mode: str
@@ -64,7 +65,7 @@ class RunPlan:
     phase: str
     attempts: tuple[PlannedAttempt, ...]
     transport: str
-    settings: HttpSettings | CliSettings
+    settings: Block
     attempt_usd: Decimal
     cap_usd: Decimal
     frozen: Frozen
@@ -74,6 +75,7 @@ class RunPlan:
     secrets: dict[str, Secret]
     lost: dict[str, Decimal]
     recorded: Recorded | None = None
+    providers: tuple[Resolved, ...] = ()
 
     @property
     def remaining(self) -> tuple[PlannedAttempt, ...]:
@@ -176,6 +178,8 @@ class Admission:
         attempt_usd = self._attempt_usd(study)
         self._check_processes(study)
         frozen = freeze.state(study)
+        providers, unfit = commands.find(self.options, study, phase, settings)
+        self.problems += unfit
         recorded, unfit = resuming.find(self.options, study)
         self.problems += unfit
         cap = self._cap(selected, attempts, attempt_usd, recorded)
@@ -193,18 +197,14 @@ class Admission:
         plan = RunPlan(
             PAID if self.options.approve_budget else REHEARSAL,
             study, phase, attempts, transport, settings, attempt_usd, cap, frozen, priors, ledger,
-            self.options, secrets, self._lost(study, frozen), recorded,
+            self.options, secrets, self._lost(study, frozen), recorded, providers,
         )  # fmt: skip
         if recorded is not None:
             self.problems += resuming.problems(plan, recorded, opening.planned_fields(plan))
         return None if len(self.problems) > before else plan
 
-    def _settings(self, study: Study, transport: str) -> HttpSettings | CliSettings | None:
-        blocks = {
-            name: block
-            for name, block in vars(study.manifest.transports).items()
-            if block is not None
-        }
+    def _settings(self, study: Study, transport: str) -> Block | None:
+        blocks = study.manifest.transports.described
         block = blocks.get(transport)
         if block is None:
             self._refuse(
@@ -213,8 +213,7 @@ class Admission:
                 f"use one of: {', '.join(sorted(blocks))}",
             )
             return None
-        settings: HttpSettings | CliSettings | None = self._restated(study).settings(block)
-        return settings
+        return self._restated(study).settings(block)
 
     def _attempt_usd(self, study: Study) -> Decimal | None:
         return self._restated(study).attempt_usd(study.manifest.budget.attempt_usd)

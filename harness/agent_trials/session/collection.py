@@ -220,5 +220,5 @@ def _parameters(config: pytest.Config, study: Study, phase: str) -> list[object]
 
 
 def _deadline(study: Study) -> int:
-    blocks = (study.manifest.transports.http, study.manifest.transports.cli)
-    return max(block.timeout_seconds for block in blocks if block is not None)
+    blocks = study.manifest.transports.described.values()
+    return max(block.timeout_seconds for block in blocks)

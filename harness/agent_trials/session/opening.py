@@ -14,7 +14,7 @@ from agent_trials.errors import LedgerError, Problem, RunRefusedError
 from agent_trials.ledger.journal import Journal
 from agent_trials.ledger.prior import lost
 from agent_trials.ledger.private import Artifact
-from agent_trials.session import resuming
+from agent_trials.session import commands, resuming
 from agent_trials.session.run import StudyRun
 from agent_trials.session.runner import runner_digest
 from agent_trials.study import freeze, ledgers, schedule
@@ -174,6 +174,7 @@ def planned_fields(plan: RunPlan) -> dict[str, Any]:
         "infraReruns": manifest.schedule.infra_reruns,
         "concurrency": manifest.schedule.concurrency,
         "stopOn": plain(block.stop_on),
+        **commands.opening_fields(plan.providers),
     }
 
 

@@ -38,7 +38,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--transport",
         dest="trials_transport",
         metavar="NAME",
-        help="The way to the model: one of the study's [transports.*] (http, cli).",
+        help="The way to the model: one of the study's [transports.*] (http, cli, provider).",
     )
     add(
         "--root",
@@ -75,6 +75,12 @@ def add_options(parser: pytest.Parser) -> None:
         dest="trials_claude_bin",
         metavar="PATH",
         help="The Claude Code executable for --transport cli (default: claude on PATH).",
+    )
+    add(
+        "--providers",
+        dest="trials_providers",
+        metavar="FILE",
+        help="The provider commands for --transport provider (agent-trials providers checks it).",
     )
     add(
         "--cli-version",
@@ -167,6 +173,7 @@ class Options:
     run_id: str | None
     sign: Path | None
     resume: bool
+    providers: Path | None
     environ: Mapping[str, str] = field(repr=False)
 
     @property
@@ -204,6 +211,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         run_id=option.trials_run_id,
         sign=base / option.trials_sign if option.trials_sign else None,
         resume=option.trials_resume,
+        providers=base / option.trials_providers if option.trials_providers else None,
         environ=dict(environ),
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from agent_trials import money
 from agent_trials.errors import MoneyError, Problem
 from agent_trials.session.options import INPUT_RATE, OUTPUT_RATE
-from agent_trials.study.settings import OPERATOR, CliSettings, HttpSettings
+from agent_trials.study.settings import OPERATOR, CliSettings, HttpSettings, ProviderSettings
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agent_trials.session.options import Options
 
 T = TypeVar("T")
+Block = HttpSettings | CliSettings | ProviderSettings
 
 STAND_IN_ATTEMPT = money.parse("0.10")
 STAND_IN_INPUT = money.parse("0.50")
@@ -59,8 +60,10 @@ class Restated:
         )
         return self._amount(value, STAND_IN_ATTEMPT)
 
-    def settings(self, block: HttpSettings | CliSettings) -> HttpSettings | CliSettings | None:
+    def settings(self, block: Block) -> Block | None:
         """Return the transport's block with every value filled in; None where it was refused."""
+        if isinstance(block, ProviderSettings):
+            return block
         if isinstance(block, CliSettings):
             value: Value[str] = Value(
                 "--cli-version", "transports.cli.version", block.version, self._options.cli_version

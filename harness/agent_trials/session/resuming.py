@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 IDENTITY = ("study", "mode", "seriesId", "phase")
 PLAN = (
     "folderDigest", "scheduleDigest", "attempts", "transport", "model", "transportSettings",
-    "attemptUsd", "stopOn", "resume", "infraReruns", "concurrency",
+    "attemptUsd", "stopOn", "resume", "infraReruns", "concurrency", "providersDigest",
 )  # fmt: skip
 GROUND = ("cliVersion", "corpora", "engineDigests", "pins")
 """Fields of run-opened that must be as they were; those of GROUND are known after the preflight."""

@@ -16,6 +16,7 @@ from agent_trials import attempt, money
 from agent_trials.attempt import AttemptInterrupted, run_attempt
 from agent_trials.ledger.journal import Journal
 from agent_trials.records import AttemptRequest, Secret, Status
+from agent_trials.session import commands
 from agent_trials.session.signals import held
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ class StudyRun:
             base_url=self.base_url,
             rehearsal=plan.mode != "paid",
             secrets=plan.secrets,
+            provider=commands.job(plan, planned),
         )
 
     def perform(self, planned: PlannedAttempt, request: AttemptRequest) -> Settled:

@@ -79,7 +79,10 @@ def _references(manifest: Manifest) -> Iterator[Finding]:
 
 
 def _arms_differ(manifest: Manifest) -> Iterator[Finding]:
-    setups = [dataclasses.replace(arm, id="same") for arm in manifest.arms]
+    # Where provider commands alone answer, what an arm is given stands in their table.
+    provider = manifest.transports.provider
+    tables = provider.arms if provider and len(manifest.transports.described) == 1 else {}
+    setups = [(dataclasses.replace(arm, id="same"), tables.get(arm.id)) for arm in manifest.arms]
     for index, setup in enumerate(setups):
         first = setups.index(setup)
         if first < index:

@@ -7,6 +7,7 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     what is registered can be measured on some transport         -> measurable
     p-values can become small with so many tasks                 -> significance
     an adjudicator sees no duration or size, which tell an arm   -> blinded
+    a provider is not told the answer, and shows which arm it was -> told
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def designs(manifest: Manifest) -> tuple[Design, ...]:
 def doubts(manifest: Manifest) -> list[Problem]:
     """Return everything about the design that a reader of its results would object to."""
     found = [*_measurable(manifest), *_scored(manifest), *_blinded(manifest)]
+    found += _told(manifest)
     for phase in manifest.phases:
         place = f"phases.{phase}"
         attempts = schedule.plan(manifest, phase)
@@ -120,7 +122,7 @@ def _unconfounded(
 
 
 def _measurable(manifest: Manifest) -> Iterator[Problem]:
-    if manifest.transports.cli is not None:
+    if set(manifest.transports.described) != {"http"}:
         return
     endpoints = manifest.endpoints
     for key, names in (("primary", endpoints.primary), ("secondary", endpoints.secondary)):
@@ -144,6 +146,26 @@ def _blinded(manifest: Manifest) -> Iterator[Problem]:
     if adjudicator and adjudicator.model == manifest.agent.model:
         what = "the model that answers also grades, and may share its own mistakes"
         yield Problem("adjudicator.model", what, "register another model")
+
+
+def _told(manifest: Manifest) -> Iterator[Problem]:
+    provider = manifest.transports.provider
+    if provider is None:
+        return
+    place = "transports.provider"
+    if "expected_outcome" in provider.request:
+        what = "who answers is told the expected outcome, so a success may be an echo of it"
+        yield Problem(f"{place}.request", what, "leave expected_outcome out")
+    if not any(arm.evidence for arm in provider.arms.values()):
+        what = "nothing would show that an arm's tool ran: a scenario's label is no evidence"
+        yield Problem(f"{place}.arms", what, "name the programs of the arm under evidence")
+    elif provider.evidence_rule == "record":
+        what = "an attempt whose arm's tool was not seen to run counts all the same"
+        yield Problem(f"{place}.evidence_rule", what, 'write "invalid-setup"')
+    for arm in manifest.arms:
+        if arm.mcp_servers:
+            what = f"the servers of the arm {arm.id} are not given to provider commands"
+            yield Problem(f"arms.{arm.id}", what, "let the command bring what the arm has")
 
 
 def _significance(place: str, manifest: Manifest, phase: str) -> Iterator[Problem]:

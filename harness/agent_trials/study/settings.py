@@ -74,7 +74,7 @@ class AgentSettings:
     """Who answers: a model behind one of the study's transports."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
-    transport: Literal["http", "cli"]
+    transport: Literal["http", "cli", "provider"]
     model: Text
     immutable_model: bool = False
 
@@ -335,6 +335,61 @@ class CliSettings:
     web_search_usd: Money = Decimal("0.01")
 
 
+RequestField = Literal[
+    "task", "objective", "initial_context", "expected_outcome", "evidence_requirements",
+    "acceptance_checks", "allowed_tools", "forbidden_actions",
+]  # fmt: skip
+ProgramName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderArm:
+    """What a provider command is told of its arm, and which programs show that it was the arm.
+
+    ``evidence`` names programs that must have run to a good end in this arm, and in no other.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    allowed_tools: tuple[Text, ...] = ()
+    forbidden_actions: tuple[Text, ...] = ()
+    evidence: tuple[ProgramName, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderTask:
+    """What a provider command may be told of a task beside its question."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    initial_context: str = ""
+    expected_outcome: str = ""
+    evidence_requirements: tuple[Text, ...] = ()
+    acceptance_checks: tuple[Text, ...] = ()
+    difficulty: Id | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProviderSettings:
+    """The provider command transport: what a command is told, its bounds, what shows the arm.
+
+    ``providers`` is the digest of the configuration that the study fixes. Sizes are bytes.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    request: tuple[RequestField, ...] = (
+        "task", "objective", "initial_context", "allowed_tools", "forbidden_actions",
+    )  # fmt: skip
+    arms: Mapping[Id, ProviderArm] = field(default_factory=dict)
+    tasks: Mapping[Id, ProviderTask] = field(default_factory=dict)
+    evidence_rule: Literal["invalid-setup", "record"] = "invalid-setup"
+    charge: Literal["reservation", "priced"] = "reservation"
+    providers: Text | Operator = "operator"
+    max_input_bytes: Annotated[int, Field(ge=1, le=8_000_000, strict=True)] = 1_000_000
+    max_output_bytes: Annotated[int, Field(ge=1, le=256_000, strict=True)] = 256_000
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] | None = None
+    timeout_seconds: Count = 180
+    stop_on: StopOn = ("failed", "timed-out", "budget-exceeded", "invalid-setup", "invalid-cost")
+
+
 @dataclass(frozen=True, kw_only=True)
 class TransportSettings:
     """The ways to the model that the study allows."""
@@ -342,6 +397,13 @@ class TransportSettings:
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     http: HttpSettings | None = None
     cli: CliSettings | None = None
+    provider: ProviderSettings | None = None
+
+    @property
+    def described(self) -> dict[str, HttpSettings | CliSettings | ProviderSettings]:
+        """Return the tables that the study has, by the transport's name."""
+        blocks = {"http": self.http, "cli": self.cli, "provider": self.provider}
+        return {name: block for name, block in blocks.items() if block is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

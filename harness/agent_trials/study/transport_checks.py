@@ -8,6 +8,7 @@ Each function is one rule:
     tools are not allowed and denied at once                    -> _tools
     no credential stands in a study or reaches a server         -> _environment, _servers
     a server's command names what can be filled in              -> _servers
+    a provider's tables are about arms and tasks that are there -> _provider
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from agent_trials.study.findings import Finding, KeyPath, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agent_trials.study.settings import CliSettings, Manifest, McpServerSettings
+    from agent_trials.study.settings import (
+        CliSettings,
+        Manifest,
+        McpServerSettings,
+        ProviderSettings,
+    )
 
 CLI_PLACEHOLDERS: tuple[str, ...] = (
     "model", "limit", "tools", "allowed", "denied", "mcp_config", "prompt",
@@ -49,6 +55,8 @@ def transport_findings(manifest: Manifest) -> Iterator[Finding]:
     if manifest.transports.cli is not None:
         with_servers = any(arm.mcp_servers for arm in manifest.arms)
         yield from _cli(manifest.transports.cli, with_servers=with_servers)
+    if manifest.transports.provider is not None:
+        yield from _provider(manifest, manifest.transports.provider)
 
 
 def placeholders(text: str) -> tuple[str, ...]:
@@ -63,8 +71,7 @@ def is_credential(name: str) -> bool:
 
 def _described(manifest: Manifest) -> Iterator[Finding]:
     name = manifest.agent.transport
-    blocks = {"http": manifest.transports.http, "cli": manifest.transports.cli}
-    if blocks[name] is None:
+    if name not in manifest.transports.described:
         what = f"the study has no table [transports.{name}]"
         yield Finding(("agent", "transport"), what, "add that table, or name another transport")
 
@@ -119,6 +126,22 @@ def _cli(cli: CliSettings, *, with_servers: bool) -> Iterator[Finding]:
         if is_credential(name):
             what = "it looks like a credential, and what stands here is published"
             yield Finding((*path, "environment", name), what, 'remove it and use credential = "…"')
+
+
+def _provider(manifest: Manifest, provider: ProviderSettings) -> Iterator[Finding]:
+    path: KeyPath = ("transports", "provider")
+    known = {
+        "arms": (provider.arms, [arm.id for arm in manifest.arms]),
+        "tasks": (provider.tasks, [task.id for task in manifest.tasks]),
+    }
+    for key, (tables, ids) in known.items():
+        for name in tables:
+            if name not in ids:
+                what = f"{name!r} is none of the study's {key}"
+                yield Finding((*path, key, name), what, nearest(name, ids, f"the {key} are"))
+    for index, name in enumerate(provider.request):
+        if name in provider.request[:index]:
+            yield Finding((*path, "request", index), f"{name!r} stands twice", "name it once")
 
 
 def _tiers(cli: CliSettings) -> Iterator[Finding]:

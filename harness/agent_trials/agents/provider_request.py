@@ -1,0 +1,126 @@
+"""What a provider command is given: one JSON request of the study provider CLI contract v1.
+
+Which fields it has is the study's (``transports.provider.request``). No path, pin or answer key is
+ever among them; what a study writes under ``expected_outcome`` is sent only where it says so.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent_trials.study.settings import ProviderArm, ProviderTask
+
+if TYPE_CHECKING:
+    from agent_trials.agents.provider_costs import Rates
+    from agent_trials.records import PlannedAttempt
+    from agent_trials.study.providers import Provider
+    from agent_trials.study.settings import Manifest, ProviderSettings
+
+PROTOCOL = "doc-bridge.study-provider.v1"
+RESPONSE = (
+    "Write exactly one JSON object to standard output and nothing else; logs go to standard error."
+    " All fields are optional: taskOutcome (success, partial, incorrect, incomplete, blocked),"
+    " answer (text), evidenceQuality (high, medium, low), safetyOutcome (safe, unsafe,"
+    " not-applicable), evidenceIds, clarificationRequests, reworkCount, toolCalls,"
+    " firstEvidenceLatencyMs, measurements (an object of numbers), inputTokens,"
+    " cachedInputTokens, outputTokens with tokenMethod (provider, estimate)."
+)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A provider's command as it was found, for one arm; ``digest`` is its configuration's."""
+
+    arm: str
+    provider: Provider
+    executable: str
+    digest: str
+    stand_in: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """One attempt of a provider command.
+
+    ``watched`` are the programs whose starts are recorded in every arm, ``expected`` those that
+    this arm's tool is made of. ``output_bytes`` bounds standard output.
+    """
+
+    argv: tuple[str, ...]
+    allowlist: tuple[str, ...]
+    request: bytes
+    output_bytes: int
+    rates: Rates | None
+    expected: tuple[str, ...]
+    watched: tuple[str, ...]
+    digest: str
+    network: bool
+
+
+def job(
+    resolved: Resolved, settings: ProviderSettings, manifest: Manifest, planned: PlannedAttempt
+) -> Job:
+    """Return what an attempt's command is started with."""
+    provider = resolved.provider
+    expected = _arm(settings, planned.cell.arm).evidence
+    watched = {name for arm in settings.arms.values() for name in arm.evidence}
+    return Job(
+        argv=(resolved.executable, *provider.args, *(expected if resolved.stand_in else ())),
+        allowlist=provider.envAllowlist,
+        request=encoded(request(settings, manifest, planned)),
+        output_bytes=min(provider.maxOutputBytes, settings.max_output_bytes),
+        rates=provider.pricing.rates() if provider.pricing else None,
+        expected=expected,
+        watched=tuple(sorted(watched)),
+        digest=resolved.digest,
+        network=provider.providerNetwork,
+    )
+
+
+def request(
+    settings: ProviderSettings, manifest: Manifest, planned: PlannedAttempt
+) -> dict[str, Any]:
+    """Return the request: protocol and response always, of the rest what the study names."""
+    cell = planned.cell
+    task = next(each for each in manifest.tasks if each.id == cell.task)
+    told, arm = settings.tasks.get(task.id, ProviderTask()), _arm(settings, cell.arm)
+    fields: dict[str, tuple[str, Any]] = {
+        "task": (
+            "task",
+            {
+                "taskId": task.id,
+                "repositoryId": task.repository,
+                "category": task.category,
+                "scenarioId": cell.arm,
+                "modelId": manifest.agent.model,
+                "replicate": cell.repetition - 1,
+                "difficulty": told.difficulty,
+            },
+        ),
+        "objective": ("objective", manifest.prompt(task)),
+        "initial_context": ("initialContext", told.initial_context),
+        "expected_outcome": ("expectedOutcome", told.expected_outcome),
+        "evidence_requirements": ("evidenceRequirements", list(told.evidence_requirements)),
+        "acceptance_checks": ("acceptanceChecks", list(told.acceptance_checks)),
+        "allowed_tools": ("allowedTools", list(arm.allowed_tools)),
+        "forbidden_actions": ("forbiddenActions", list(arm.forbidden_actions)),
+    }
+    named = dict(fields[name] for name in settings.request)
+    return {"protocol": PROTOCOL, "response": RESPONSE, **named}
+
+
+def encoded(value: dict[str, Any]) -> bytes:
+    """Return the bytes that are written to standard input."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8")
+
+
+def input_bound(provider: Provider, settings: ProviderSettings) -> int:
+    """Return how many bytes a request may have: the lower bound wins."""
+    return min(provider.maxInputBytes, settings.max_input_bytes)
+
+
+def _arm(settings: ProviderSettings, arm: str) -> ProviderArm:
+    return settings.arms.get(arm, ProviderArm())

@@ -1,0 +1,248 @@
+"""A provider command gets what it is given and nothing else, and whatever it does has a status."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fake_cli
+from agent_trials.agents.provider_cli import ProviderCli
+from agent_trials.agents.provider_request import Job
+from agent_trials.records import AttemptRequest, AttemptResult, SealedCorpus, Status
+from agent_trials.study.settings import ProviderSettings
+
+SCRIPT = Path(fake_cli.__file__).with_name("fake_provider.py")
+ARGV = (sys.executable, "-IS", str(SCRIPT))
+RATES = (Decimal(1), Decimal("0.5"), Decimal(3))
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> dict[str, str]:
+    """The operator's environment, with a tool on its PATH and a key."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, code in (("docs-tool", 0), ("broken-tool", 3)):
+        tool = programs / name
+        tool.write_text(f"#!/bin/sh\nexit {code}\n", encoding="utf-8")
+        tool.chmod(0o755)
+    return {
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "A_KEY": "the-value-of-a-key",
+        "PYTEST_CURRENT_TEST": "tests/x.py::test",
+        "STUDY_BUDGET_USD": "1",
+    }
+
+
+def ask(
+    operator: dict[str, str],
+    folder: Path,
+    behaviour: dict[str, Any],
+    settings: ProviderSettings | None = None,
+    **changes: Any,  # noqa: ANN401 - fields of a job
+) -> AttemptResult:
+    """Run one attempt of the fake with this behaviour."""
+    job = Job(
+        argv=(*ARGV, json.dumps(behaviour)),
+        allowlist=(),
+        request='{"objective":"Wo läuft der 🐇?"}'.encode(),
+        output_bytes=10_000,
+        rates=None,
+        expected=(),
+        watched=(),
+        digest="sha256-normalized-v1:0",
+        network=False,
+    )
+    request = AttemptRequest(
+        transport="provider",
+        transport_settings=settings or ProviderSettings(timeout_seconds=20),
+        model="reference-model",
+        prompt="",
+        limit_usd=Decimal("0.1"),
+        corpus=SealedCorpus("handbook", "0" * 40, folder, "sha256:0", ()),
+        mcp_servers=(),
+        provider=replace(job, **changes),
+    )
+    return ProviderCli(operator).ask(request, folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The attempt's export."""
+    made = tmp_path / "w-0123"
+    made.mkdir()
+    return made
+
+
+def test_a_reply_is_a_completed_attempt(operator: dict[str, str], folder: Path) -> None:
+    result = ask(operator, folder, {}, rates=RATES)
+
+    seen = result.observation
+    assert (seen.status, seen.problems) == (Status.COMPLETED, ())
+    assert (seen.input_tokens, seen.output_tokens) == (100, 10)
+    assert seen.cost_usd == Decimal("0.00013")
+    assert seen.cost_basis == "configured-rates"
+    assert seen.charged_usd == Decimal("0.1")
+    assert seen.provider is not None
+    assert seen.provider["providerTokenCostUnits"] == 110
+    assert seen.provider["selfReported"] == {"taskOutcome": "success"}
+    assert result.private["answer"] == "See README.md:1."
+    assert result.artifacts["stderr"] == b"a log\n"
+
+
+def test_it_gets_the_request_its_folder_and_an_allowlist(
+    operator: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    records = tmp_path / "records"
+
+    ask(operator, folder, {"record": str(records)}, allowlist=("A_KEY", "NOT_SET"))
+
+    seen = json.loads(records.read_text(encoding="utf-8"))
+    assert seen["request"] == {"objective": "Wo läuft der 🐇?"}
+    assert seen["folder"] == str(folder)
+    environment = seen["environment"]
+    environment.pop("LC_CTYPE", None)  # Python's own
+    assert set(environment) == {"PATH", "HOME", "TMPDIR", "A_KEY"}
+    assert environment["TMPDIR"] != str(tmp_path)
+
+
+def test_the_value_of_an_allowed_variable_is_blotted_out(
+    operator: dict[str, str], folder: Path
+) -> None:
+    reply = json.dumps({"answer": "my key is the-value-of-a-key"})
+
+    result = ask(operator, folder, {"write": reply}, allowlist=("A_KEY",))
+
+    assert "the-value-of-a-key" not in str(result.private)
+    assert b"the-value-of-a-key" not in result.artifacts["transcript"]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "code"),
+    [
+        ({"exit": 3}, Status.FAILED, "non-zero-exit"),
+        ({"write": "{}{}"}, Status.FAILED, "two-objects"),
+        ({"write": "{} ok"}, Status.FAILED, "trailing-text"),
+        ({"write": '{"measurements":{"x":NaN}}'}, Status.FAILED, "non-finite-number"),
+        ({"flood": 20_000}, Status.FAILED, "output-limit"),
+        ({"write": ""}, Status.FAILED, "no-output"),
+        ({"pieces": [[0x7B, 0x22, 0xE2]]}, Status.FAILED, "invalid-utf-8"),
+    ],
+    ids=[
+        "exit code",
+        "two objects",
+        "trailing text",
+        "nan",
+        "flood",
+        "silence",
+        "half a character",
+    ],
+)
+def test_what_is_no_reply_fails_and_keeps_its_reservation(
+    operator: dict[str, str], folder: Path, behaviour: dict[str, Any], status: Status, code: str
+) -> None:
+    result = ask(operator, folder, behaviour)
+
+    assert (result.observation.status, result.observation.problems) == (status, (code,))
+    assert result.observation.charged_usd == Decimal("0.1")
+    assert "answer" not in result.private
+
+
+def test_a_character_may_come_in_two_pieces(operator: dict[str, str], folder: Path) -> None:
+    whole = json.dumps({"answer": "ä"}, ensure_ascii=False).encode()
+    at = whole.index("ä".encode()) + 1
+
+    result = ask(operator, folder, {"pieces": [list(whole[:at]), list(whole[at:])]})
+
+    assert result.private["answer"] == "ä"
+
+
+def test_who_does_not_listen_blocks_nothing(operator: dict[str, str], folder: Path) -> None:
+    """The request is larger than any pipe, and nobody reads it."""
+    result = ask(operator, folder, {"deaf": True}, request=b" " * 2_000_000)
+
+    assert result.observation.status is Status.COMPLETED
+
+
+def test_the_deadline_ends_it(operator: dict[str, str], folder: Path) -> None:
+    result = ask(operator, folder, {"hang": True}, ProviderSettings(timeout_seconds=1))
+
+    assert result.observation.status is Status.TIMED_OUT
+    assert result.observation.problems == ("timeout",)
+    assert result.observation.charged_usd == Decimal("0.1")
+
+
+def test_a_command_that_is_gone_is_recorded_as_unavailable(
+    operator: dict[str, str], folder: Path
+) -> None:
+    result = ask(operator, folder, {}, argv=("/nowhere/at/all",))
+
+    assert result.observation.problems == ("unavailable",)
+    assert result.observation.charged_usd == Decimal("0.1")
+
+
+def test_more_tokens_than_allowed_are_a_passed_budget(
+    operator: dict[str, str], folder: Path
+) -> None:
+    settings = ProviderSettings(timeout_seconds=20, max_tokens=109)
+
+    result = ask(operator, folder, {}, settings)
+
+    assert result.observation.status is Status.BUDGET_EXCEEDED
+    assert result.observation.problems == ("token-budget",)
+
+
+def test_estimates_are_labelled_and_never_combined(operator: dict[str, str], folder: Path) -> None:
+    reply = json.dumps({"inputTokens": 7, "outputTokens": 3, "tokenMethod": "estimate"})
+
+    seen = ask(operator, folder, {"write": reply}, rates=RATES).observation
+
+    assert (seen.input_tokens, seen.output_tokens, seen.cost_usd) == (None, None, None)
+    assert seen.provider is not None
+    assert seen.provider["estimates"]["inputTokens"] == 7
+    assert seen.provider["providerTokenCostUnits"] is None
+
+
+@pytest.mark.parametrize(
+    ("run", "expected", "codes"),
+    [
+        (["docs-tool"], ("docs-tool",), ()),
+        ([], ("docs-tool",), ("treatment-not-seen",)),
+        (["broken-tool"], ("broken-tool",), ("treatment-not-seen",)),
+        (["docs-tool"], (), ("treatment-in-another-arm",)),
+        ([], (), ()),
+        ([], ("absent-tool",), ("treatment-unavailable", "treatment-not-seen")),
+    ],
+    ids=["ran", "did not run", "failed", "ran in the control", "control", "is not installed"],
+)
+def test_an_arm_is_what_its_programs_show(
+    operator: dict[str, str], folder: Path, run: list[str], expected: tuple[str, ...],
+    codes: tuple[str, ...],
+) -> None:  # fmt: skip
+    """A scenario's label proves nothing: a reply that claims success changes no status."""
+    watched = tuple(sorted({"docs-tool", "broken-tool", *expected}))
+
+    seen = ask(operator, folder, {"run": run}, expected=expected, watched=watched).observation
+
+    assert seen.problems == codes
+    assert seen.status is (Status.INVALID_SETUP if codes else Status.COMPLETED)
+    assert seen.treatment_evidence is not None
+    assert seen.treatment_evidence["started"] == {name: run.count(name) for name in watched}
+
+
+def test_a_study_may_only_record_the_evidence(operator: dict[str, str], folder: Path) -> None:
+    settings = ProviderSettings(timeout_seconds=20, evidence_rule="record")
+
+    seen = ask(
+        operator, folder, {}, settings, expected=("docs-tool",), watched=("docs-tool",)
+    ).observation
+
+    assert seen.status is Status.COMPLETED
+    assert seen.treatment_evidence is not None
+    assert seen.treatment_evidence["problems"] == ["treatment-not-seen"]
