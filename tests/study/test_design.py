@@ -81,7 +81,10 @@ def test_an_order_that_favours_one_arm_is_doubted(settings: Manifest) -> None:
 def test_alternating_three_arms_never_begins_with_the_middle_one(settings: Manifest) -> None:
     arms = (*settings.arms, replace(settings.arms[1], id="third"))
 
-    assert "docs-mcp in 0, third in 9 pairs" in said(replace(settings, arms=arms))[0]
+    (doubt,) = said(replace(settings, arms=arms))
+
+    assert "docs-mcp in 0, third in 9 pairs" in doubt
+    assert doubt.endswith('use arm_order "rotate" or "random"')
     assert said(schedule_of(replace(settings, arms=arms), arm_order="rotate")) == []
 
 
@@ -137,6 +140,12 @@ def test_too_few_tasks_for_a_p_value_are_doubted_unless_none_is_registered(
         " add tasks, or set endpoints.p_values = false"
     )
     assert said(without) == []
+
+
+def test_a_pilot_of_one_task_needs_no_p_value(settings: Manifest) -> None:
+    pilot = PhaseSettings(tasks=("task-0",), repetitions=1, scored=False)
+
+    assert said(replace(settings, phases={"pilot": pilot, "full": PhaseSettings()})) == []
 
 
 def test_a_phase_in_numbers(folder: Path) -> None:

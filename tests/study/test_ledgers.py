@@ -110,6 +110,7 @@ def test_a_torn_last_line_was_never_written_and_is_gone_after_the_next(tmp_path:
         '{"at":"t","capUsd":"1","event":"opened","phase":"f","runId":"ab12","scored":true,"seriesId":"s"}',
         '{"at":"t","capUsd":"1","event":"opened","phase":"f","runId":1,"scored":true,"seriesId":"s"}',
         '{"event":"lost","runId":"ab12"}',
+        '{"event":"lost","runId":"ab12","head":"h","attempts":1,"spentUsd":"1","at":"t"}',
     ],
 )
 def test_a_line_that_is_no_record_is_named(tmp_path: Path, line: str) -> None:
@@ -119,6 +120,16 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path, line: str) -> None:
         file.write(f"{line}\n")
 
     with pytest.raises(StudyError, match=r"study\.ledgers\.jsonl:2: this is no record of a paid"):
+        ledgers.read(tmp_path)
+
+
+def test_a_run_closes_once(tmp_path: Path) -> None:
+    """A second closing line could otherwise lower what the first one said was spent."""
+    ledgers.opened(tmp_path, record())
+    close(tmp_path)
+    close(tmp_path, attempts=0)
+
+    with pytest.raises(StudyError, match=r"study\.ledgers\.jsonl:3: .*follows from no line before"):
         ledgers.read(tmp_path)
 
 
