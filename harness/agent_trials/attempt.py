@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_trials import money
 from agent_trials.errors import AgentError, McpServerError, TrialsError, WorkspaceError
+from agent_trials.ledger.charges import METERED
 from agent_trials.records import AttemptResult, Observation, Status
 from agent_trials.workspace import export
 
@@ -52,7 +53,7 @@ def run_attempt(request: AttemptRequest) -> AttemptResult:
         with export.export(request.corpus, writable_arm=False) as folder:
             result = agent.ask(request, folder)
     except (WorkspaceError, McpServerError, AgentError) as error:
-        return _infrastructure(agent, error)
+        return _infrastructure(agent, error, request)
     except BaseException as cause:
         raise AttemptInterrupted(agent.interrupted(), cause) from cause
     observation = dataclasses.replace(result.observation, export_digest=request.corpus.digest)
@@ -88,18 +89,25 @@ def unfinished(charged: Decimal, transport: str, problem: str) -> AttemptResult:
     return AttemptResult(observation)
 
 
-def _infrastructure(agent: InterruptibleAgent, error: TrialsError) -> AttemptResult:
+def _infrastructure(
+    agent: InterruptibleAgent, error: TrialsError, request: AttemptRequest
+) -> AttemptResult:
     """Return the result where the ground under the attempt failed; never a wrong answer.
 
-    What the agent may have spent until then stays charged.
+    What the agent may have spent until then stays charged: where requests are not metered, the
+    whole reservation, as for whatever else did not complete.
     """
     known = agent.interrupted()
     status, problem = PROBLEM_OF[type(error)]
+    charged = known.observation.charged_usd
+    if request.transport not in METERED:
+        charged = max(charged, money.charge(request.limit_usd))
     observation = dataclasses.replace(
         known.observation,
         status=status,
         problems=(*known.observation.problems, problem),
         setup_problem=problem if status is Status.INVALID_SETUP else None,
+        charged_usd=charged,
     )
     private = {**known.private, "infrastructure": str(error)}
     return AttemptResult(observation, private, known.artifacts)

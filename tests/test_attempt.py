@@ -1,0 +1,35 @@
+"""An attempt whose ground failed settles like any other that did not complete."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_trials.attempt import run_attempt
+from agent_trials.ledger import charges
+from agent_trials.records import AttemptRequest, SealedCorpus, SealedFile, Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("transport", ["http", "cli", "provider"])
+def test_a_lost_workspace_charges_what_the_ledger_demands(tmp_path: Path, transport: str) -> None:
+    """A charge of 0 would be refused at its settlement, and end the session with an error."""
+    lost = SealedFile("README.md", 4, "sha256:" + "0" * 64)
+    request = AttemptRequest(
+        transport=transport,
+        transport_settings=None,
+        model="a-model",
+        prompt="",
+        limit_usd=Decimal("0.1"),
+        corpus=SealedCorpus("handbook", "0" * 40, tmp_path / "gone", "sha256:0", (lost,)),
+        mcp_servers=(),
+    )
+
+    observation = run_attempt(request).observation
+
+    assert (observation.status, observation.problems[-1]) == (Status.INVALID_SETUP, "workspace")
+    assert charges.problem(observation.to_json(), request.limit_usd) is None
