@@ -12,7 +12,7 @@ STUDY := evals/quickstart
 ARGS :=
 
 .DEFAULT_GOAL := help
-.PHONY: help pilot test lint format clean moved
+.PHONY: help pilot example test lint format clean moved
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ pilot: $(RUN) ## Rehearse every study's pilot, at no cost; with the pinned claud
 	if command -v claude >/dev/null 2>&1; then why="claude on PATH reports $${found:-no version}"; \
 	else why="there is no claude on PATH"; fi; \
 	echo "The pilot through the Claude Code CLI did not run: $$why, and the study is pinned to $$wanted."
+
+example: $(RUN) ## Rehearse the quickstart from pilot to verified bundle, at no cost.
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/quickstart.sh
 
 test: $(DEVELOP) ## Run the tests; no attempt is made and nothing is paid.
 	$(PYTEST) -n auto $(ARGS)
