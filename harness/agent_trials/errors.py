@@ -164,8 +164,8 @@ class ReservationRefusedError(AdmissionError):
         self.available = available
         self.cap = cap
         super().__init__(
-            f"{subject} refused: it needs {needed.normalize():f} USD and {available.normalize():f} USD"
-            f" is left under the cap of {cap.normalize():f} USD; nothing was started. Approve a"
+            f"{subject} refused: it needs {needed.normalize():f} USD and"
+            f" {available.normalize():f} USD is left under the cap of {cap.normalize():f} USD; nothing was started. Approve a"
             " higher cap (STUDY_BUDGET_USD) for a new run"
         )
 

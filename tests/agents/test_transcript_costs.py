@@ -388,9 +388,7 @@ def test_the_response_over_the_limit_of_a_resumed_turn_is_in_the_difference() ->
     assert reading.costs.computed.charged == Decimal("0.013515")
 
 
-def test_a_resumed_turn_over_its_limit_is_no_invalid_cost_where_the_earlier_counts_are_unknown() -> (
-    None
-):
+def test_a_resumed_turn_over_its_limit_is_no_invalid_cost_without_the_earlier_counts() -> None:
     """What cannot be priced cannot disagree: the growth of the reported cost is charged."""
     lines = events("budget-exceeded-final-answer")
     _entry(lines).update(inputTokens=90_340, outputTokens=9_070, cacheReadInputTokens=1000,
