@@ -80,7 +80,11 @@ class Invented:
         return transcript.read(printed(self.lines, seed) + self.ending, facts, wanted)
 
 
-def _error(counts: list[Counts], why: str = "api_error", **fields: Any) -> dict[str, Any]:
+def _error(
+    counts: list[Counts],
+    why: str = "api_error",
+    **fields: Any,  # noqa: ANN401 - any field of the event
+) -> dict[str, Any]:
     return result(counts, is_error=True, terminal_reason=why, **fields)
 
 
