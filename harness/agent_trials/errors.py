@@ -165,8 +165,8 @@ class ReservationRefusedError(AdmissionError):
         self.cap = cap
         super().__init__(
             f"{subject} refused: it needs {needed.normalize():f} USD and"
-            f" {available.normalize():f} USD is left under the cap of {cap.normalize():f} USD; nothing"
-            " was started. Approve a higher cap (STUDY_BUDGET_USD) for a new run"
+            f" {available.normalize():f} USD is left under the cap of {cap.normalize():f} USD;"
+            " nothing was started. Approve a higher cap (STUDY_BUDGET_USD) for a new run"
         )
 
 
