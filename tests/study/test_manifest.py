@@ -111,6 +111,7 @@ def test_no_message_shows_a_prompt_or_an_answer(folder: Path) -> None:
         ('config_key = "handbook"\n', ""),
         ('tasks = ["install-command"]\n', ""),
         ('attempt_usd = "0.10"', 'attempt_usd = "operator"'),
+        ('url = "../handbook"', 'url = "https://example.org/handbook.git"'),
     ],
     ids=[
         "a random order with its seed",
@@ -120,6 +121,7 @@ def test_no_message_shows_a_prompt_or_an_answer(folder: Path) -> None:
         "candidates alone",
         "all tasks in every phase",
         "a budget left to the operator",
+        "a repository elsewhere",
     ],
 )
 def test_lets_other_sound_studies_pass(folder: Path, old: str, new: str | None) -> None:
@@ -142,6 +144,14 @@ def test_repositories_and_tasks_of_a_phase(folder: Path) -> None:
     assert manifest.phase_repetitions(study.manifest, "full") == 3
     assert list(manifest.needed_repositories(study, "pilot")) == ["handbook"]
     assert manifest.local_corpus(study, "handbook") == Path("handbook").resolve()
+
+
+def test_a_repository_elsewhere_has_no_folder_here(folder: Path) -> None:
+    text = (folder / "study.toml").read_text("utf-8")
+    remote = text.replace('url = "../handbook"', 'url = "https://example.org/handbook.git"')
+    (folder / "study.toml").write_text(remote, "utf-8")
+
+    assert manifest.local_corpus(manifest.load(folder), "handbook") is None
 
 
 @pytest.mark.parametrize(
