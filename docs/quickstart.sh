@@ -14,7 +14,8 @@ pytest evals/quickstart -m adjudicate --ledger "$into/full.jsonl"
 # The head of the closed ledger is what one publishes, at once.
 head=$(agent-trials show "$into/full.jsonl" | awk '$1 == "head" { print $2 }')
 agent-trials report "$into/full.jsonl" --into "$into/report"
-agent-trials bundle "$into/full.jsonl" --into "$into/bundle" --report "$into/report"
+# With blindId opened a stranger can join grades and attempts, and so recompute correctness too.
+agent-trials bundle "$into/full.jsonl" --into "$into/bundle" --report "$into/report" --open blindId
 
 # A stranger has the bundle, the published head and a Python; nothing of ours is installed for this.
 python3 "$into/bundle/verify.py" --head "$head"
