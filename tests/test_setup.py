@@ -245,6 +245,7 @@ def test_a_failed_pilot_fails_make(desk: Desk, failing: str) -> None:
     assert desk.recorded()[-1].endswith(failing)
 
 
+SLOW = "--ignore=tests/acceptance/test_workers.py --ignore=tests/acceptance/test_resume.py"
 CORE = [
     "python -m venv .venv",
     f"{PIP} --editable .",
@@ -254,8 +255,7 @@ CORE = [
     "python -m ruff format --check .",
     "python -m mypy",
     "lint-imports",
-    "python -m pytest -n auto --ignore=tests/real_cli --ignore=tests/browser"
-    " --ignore=tests/acceptance/test_workers.py --ignore=tests/acceptance/test_resume.py",
+    f"python -m pytest -n auto --ignore=tests/real_cli --ignore=tests/browser {SLOW}",
 ]
 
 

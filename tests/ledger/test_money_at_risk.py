@@ -75,7 +75,6 @@ class Money(RuleBasedStateMachine):
         self.path = self.folder / "ledger.jsonl"
         self.cap, self.resume, self.reruns = PRIOR + left, resume, reruns
         self.attempts = ledgers.plan(tasks=4)
-        self.position = 0
         self.flying: list[Agent] = []
         self.told = ZERO  # what agents took and said so
         self.untold = 0  # agents that died without a word
@@ -124,13 +123,13 @@ class Money(RuleBasedStateMachine):
         with contextlib.suppress(AdmissionError):
             self.reserve(agent)
 
-    @rule(worker=st.integers(0, WORKERS - 1), takes=TAKES)
-    def go_on(self, worker: int, takes: Decimal) -> None:
-        """Start the attempt that comes next in the schedule, as an orderly run does."""
-        agent = Agent(self.workers[worker], self.attempts[self.position % 8], takes)
-        self.position += 1
+    @rule(worker=st.integers(0, WORKERS - 1), pair=st.integers(0, 3), takes=st.tuples(TAKES, TAKES))
+    def orderly(self, worker: int, pair: int, takes: tuple[Decimal, Decimal]) -> None:
+        """Run a pair as most studies do: one arm to its end, and then the other."""
         with contextlib.suppress(AdmissionError):
-            self.reserve(agent)
+            for attempt, each in zip(self.attempts[2 * pair :], takes, strict=False):
+                self.reserve(Agent(self.workers[worker], attempt, each))
+                self.tell(self.flying.pop(), Status.COMPLETED)
 
     def reserve(self, agent: Agent) -> None:
         """Reserve, and then let the agent take money."""
@@ -148,7 +147,10 @@ class Money(RuleBasedStateMachine):
     )
     def settle(self, which: int, status: Status, tool_calls: int) -> None:
         """Let an agent end and say what it took; its run may be over by then."""
-        agent = self.flying.pop(which % len(self.flying))
+        self.tell(self.flying.pop(which % len(self.flying)), status, tool_calls)
+
+    def tell(self, agent: Agent, status: Status, tool_calls: int = 3) -> None:
+        """Settle an agent that is no longer in flight."""
         charged = agent.takes if status is Status.COMPLETED else max(RESERVATION, agent.takes)
         before = self.recorded()
         agent.journal.settle(

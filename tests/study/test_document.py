@@ -22,7 +22,11 @@ if TYPE_CHECKING:
             "no valid TOML: Cannot overwrite a value (at line 2, column 6)",
         ),
         ("a.json", b"{,}", "no valid JSON: Expecting property name enclosed in double quotes"),
-        ("a.json", b'{"a": 1, "a": 2}', "no valid JSON: the key 'a' stands twice in one object"),
+        (
+            "a.json",
+            b'{"b": 1, "a": 1, "a": 2}',
+            "no valid JSON: the key 'a' stands twice in one object",
+        ),
         ("a.json", b"[]", "holds no table; write an object at the top"),
         ("a.json", b"[" * 100_000, "nested too deeply; write fewer levels"),
         ("a.json", b'{"a": ' + b"9" * 5000 + b"}", "no valid JSON: Exceeds the limit"),
