@@ -61,6 +61,30 @@ def test_says_everything_about_every_study_at_once(
     assert str(raised.value) == snapshot
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('attempt_usd = "0.10"', "attempt_usd = 0.10", "budget.attempt_usd: 0.1 is no amount"),
+        ("schema = 1", "schema = 2", "schema: 2 is not known"),
+        ('transport = "http"', 'transport = "htpp"', "agent.transport: 'htpp' is not known"),
+        ("scored = false", 'scored = "no"', "phases.pilot.scored: 'no' is no truth value"),
+    ],
+    ids=["money", "schema", "a word", "an optional value"],
+)
+def test_a_value_that_does_not_fit_hides_no_rule_over_the_whole(
+    folder: Path, old: str, new: str, sentence: str
+) -> None:
+    _break(folder, old, new)
+    _break(folder, 'requires = "pilot"', 'requires = "pilt"')
+
+    with pytest.raises(StudyError) as raised:
+        manifest.load(folder)
+
+    first, second = map(str, raised.value.problems)
+    assert first.startswith(f"valid_study/study.toml: {sentence}")
+    assert second.startswith("valid_study/study.toml: phases.full.requires: 'pilt' is no phase")
+
+
 def _break(folder: Path, old: str, new: str) -> None:
     file = folder / "study.toml"
     text = file.read_text("utf-8")

@@ -36,6 +36,26 @@ def test_names_fields_by_their_keys_and_list_elements_by_their_id() -> None:
     }
 
 
+def test_a_number_with_a_point_stands_as_text_wherever_it_is() -> None:
+    """Canonical JSON holds none, and the lock's digests are of canonical JSON."""
+    document = {"a": [0.5, {"b": 0.25}], "tasks": {"x": {"c": [1.5]}}}
+
+    assert fields.manifest_fields(document)["a"] == ["0.5", {"b": "0.25"}]
+    assert fields.key_fields(document)["tasks.x"].startswith("sha256:")
+
+
+def test_a_long_value_is_shortened_for_the_protocol() -> None:
+    assert len(fields.shown("x" * 500)) == 200
+    assert fields.shown("x" * 100) == f'"{"x" * 100}"'
+    assert fields.shown(None) == "nothing"
+
+
+def test_a_comment_in_the_answer_key_touches_nothing() -> None:
+    changes = [Change("key.toml", None, "sha256:a", "sha256:b")]
+
+    assert fields.touched(changes, manifests=["study.toml"], keys=["key.toml"]) == set()
+
+
 def test_the_order_of_tasks_and_arms_is_a_field() -> None:
     """It decides the schedule, and no other field would tell."""
     one = fields.manifest_fields({"arms": [{"id": "a"}, {"id": "b"}]})
