@@ -22,7 +22,7 @@ FORBIDDEN = {
     ),
     "a path of the machine it was written on": re.compile(
         r"/(?:home|Users)/(?!(?:user|someone|operator|nobody|runner|you)\b)[A-Za-z][\w.-]*"
-        r"|/root/[\w.]|/work/(?:main|shared)\b"
+        r"|/(?:root)/[\w.]|/work/(?:main|shared)\b"
     ),
     "a conflict marker": re.compile(r"^(?:<{7}|>{7})(?: |$)", re.MULTILINE),
 }

@@ -70,7 +70,7 @@ def _patterns() -> tuple[Pattern, ...]:
         ),
         ("a home folder", b"/home/", before + rb"/home/" + neutral + rb"[A-Za-z0-9_][\w.-]*"),
         ("a home folder", b"/users/", before + rb"/Users/" + neutral + rb"[A-Za-z0-9_][\w.-]*"),
-        ("a home folder", b"/root/", before + rb"/root/[\w.]"),
+        ("a home folder", b"root/", before + rb"/(?:root)/[\w.]"),
         ("a home folder", b"users", rb"[A-Za-z]:\\+Users\\+(?!Public\b)" + neutral + rb"[\w.-]+"),
     )
     plain = [Pattern(what, hint, re.compile(s, re.MULTILINE)) for what, hint, s in shapes]
