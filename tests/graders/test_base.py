@@ -117,6 +117,12 @@ def test_counts_what_was_replaced() -> None:
     assert blinded.replacements == 3
 
 
+def test_what_utf_8_cannot_hold_reaches_no_packet() -> None:
+    """A provider's JSON can state half of a character, which no request could carry."""
+    assert "\\ud8" not in packet({}, "half \ud83d of one").decode("ascii")
+    assert "\\ud83d\\ude00" in packet({}, "a whole \U0001f600").decode("ascii")
+
+
 @pytest.mark.parametrize("answer", [None, "", " \n\t"], ids=["none", "empty", "blank"])
 def test_an_answer_without_text_is_not_usable(answer: str | None) -> None:
     assert not base.answered({}, answer, BARE).is_usable

@@ -7,7 +7,9 @@ import pytest
 from agent_trials.graders import citations
 from agent_trials.graders.citations import Citation, Corpora, Finding
 
-CORPUS = Corpora({"docs/a.md": "\n".join(f"line {n} of the page" for n in range(1, 21))})
+CORPUS = Corpora(
+    {"docs/a.md": "\n".join(f"line {n} of the page" for n in range(1, 21)), "Makefile": "all:\n"}
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,15 @@ CORPUS = Corpora({"docs/a.md": "\n".join(f"line {n} of the page" for n in range(
         ("./docs/a.md:3", [Citation("docs/a.md", 3, 3)]),
         ("docs/a.md:3 and docs/a.md:3", [Citation("docs/a.md", 3, 3)]),
         ("gone.md:3", [Citation("gone.md", 3, 3)]),
+        ("`docs/a.md`:3", [Citation("docs/a.md", 3, 3)]),
+        ("docs/a.md:L3-L5", [Citation("docs/a.md", 3, 5)]),
+        ("docs/a.md:3:7", [Citation("docs/a.md", 3, 3)]),
+        ("docs/a.md:123456789", [Citation("docs/a.md", 123456789, 123456789)]),
+        ("Makefile:1 and localhost:80", [Citation("Makefile", 1, 1)]),
+        ("../docs/a.md:3", [Citation("../docs/a.md", 3, 3)]),
+        ("docs/../docs/a.md:3", [Citation("docs/../docs/a.md", 3, 3)]),
+        ("/etc/secret.md:1", [Citation("/etc/secret.md", 1, 1)]),
+        ("and/or:3 at 10:30", []),
         ("https://example.com:443/x", []),
         ("example.com:443 at 10.30:15", []),
         ('"line 3 of the page" (docs/a.md:3)', [Citation("docs/a.md", 3, 3, "line 3 of the page")]),
@@ -34,6 +45,10 @@ def test_finds_places_in_their_usual_spellings(text: str, found: list[Citation])
     [
         (Citation("docs/a.md", 1, 20), Finding.EXISTS),
         (Citation("docs/b.md", 1, 1), Finding.NO_FILE),
+        (Citation("docs/../docs/a.md", 1, 1), Finding.NO_FILE),
+        (Citation("../docs/a.md", 1, 1), Finding.NO_FILE),
+        (Citation("/docs/a.md", 1, 1), Finding.NO_FILE),
+        (Citation("docs/a.md", 1, 10**17), Finding.NO_LINES),
         (Citation("docs/a.md", 0, 0), Finding.NO_LINES),
         (Citation("docs/a.md", 20, 21), Finding.NO_LINES),
         (Citation("docs/a.md", 5, 4), Finding.NO_LINES),
@@ -54,3 +69,13 @@ def test_a_long_citation_is_cut_and_says_so() -> None:
 
     assert len(checked.text.splitlines()) == citations.MOST_LINES + 1
     assert "further lines are cited" in checked.text
+
+
+def test_a_line_ends_where_the_tools_of_the_agents_say_so() -> None:
+    """A form feed or U+2028 inside a line would shift every number after it."""
+    corpus = Corpora({"a.md": "one\f\u2028 still one\r\ntwo\r\n"})
+    (two,) = citations.check([Citation("a.md", 2, 2)], corpus)
+    (three,) = citations.check([Citation("a.md", 3, 3)], corpus)
+
+    assert two.text == "1: one\f\u2028 still one\n2: two"
+    assert three.finding is Finding.NO_LINES

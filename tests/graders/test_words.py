@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent_trials.graders.citations import Corpora
 from agent_trials.graders.words import ArmWords, neutral
 from agent_trials.study.settings import (
     AdjudicatorSettings,
@@ -14,6 +15,8 @@ from agent_trials.study.settings import (
 
 TEMPORARY = "/" + "tmp"
 SERVER = McpServerSettings(command=("x",), allow=("docs.search",), probe=ToolCall(tool="t"))
+CORPUS = Corpora({"docs/a.md": "A\n", "src/docs-mcp/b.md": "B\n"})
+HOME = "/" + "home/op/checkouts/handbook"
 ARMS = (ArmSettings(id="plain"), ArmSettings(id="docs-mcp", mcp_servers={"docs": SERVER}))
 
 
@@ -25,7 +28,7 @@ def words(**changed: tuple[str, ...]) -> ArmWords:
         arm_words=changed.get("arm", ()),
         keep_words=changed.get("keep", ()),
     )
-    return ArmWords.of(ARMS, settings)
+    return ArmWords.of(ARMS, settings, [HOME])
 
 
 @pytest.mark.parametrize(
@@ -41,14 +44,28 @@ def words(**changed: tuple[str, ...]) -> ArmWords:
         ("/private/var/x/workspace-0123456789abcdef/a.md:3", "a.md:3", 1),
         (f"it lay in {TEMPORARY}/at-xyz/file.txt", "it lay in [path]", 1),
         ("Grep found it", "[tool] found it", 1),
+        ("Docs-MCP and DOCS.SEARCH", "[setup] and [tool]", 2),
+        ("MCP__docs__docs_get and mcp__docs", "[tool] and [tool]", 2),
+        ("docs\u2011mcp did it", "[setup] did it", 1),
+        ("see https://docs-mcp.example/x", "see https://[setup].example/x", 1),
+        ("gone/docs-mcp/y.md:3", "gone/[setup]/y.md:3", 1),
+        ("src/docs-mcp/b.md:1 and src/docs-mcp/", "src/docs-mcp/b.md:1 and src/docs-mcp/", 0),
+        (f"file://{TEMPORARY}/workspace-0123456789abcdef/docs/a.md:3", "docs/a.md:3", 1),
+        (f"{TEMPORARY}/elsewhere/docs/a.md:3", "docs/a.md:3", 1),
+        (f"({HOME}/docs/a.md:3) and {HOME}/gone.md:3.", "(docs/a.md:3) and gone.md:3.", 2),
+        (f"in {HOME}, that is", "in [path], that is", 1),
+        ("/srv/other/docs/a.md:3", "docs/a.md:3", 1),
+        ("POST /v1/jobs of https://docs.example/docs/b", "POST /v1/jobs of https://docs.example/docs/b", 0),
+        ("plain-text is not plain", "plain-text is not [setup]", 1),
+        ("\U0001d521ocs \U0001f600", "\U0001d521ocs \U0001f600", 0),
     ],
 )
 def test_replaces_names_of_tools_servers_and_folders(text: str, expected: str, count: int) -> None:
-    assert neutral(text, words()) == (expected, count)
+    assert neutral(text, words(), CORPUS) == (expected, count)
 
 
 def test_a_study_adds_words_and_keeps_others() -> None:
     """A question about [tool] is answered with its name."""
-    changed = words(arm=("Bridge",), keep=("docs.search", "docs"))
+    changed = words(arm=("Bridge",), keep=("Docs.Search", "docs"))
 
-    assert neutral("Bridge has docs.search", changed) == ("[setup] has docs.search", 1)
+    assert neutral("bridge has docs.search", changed, CORPUS) == ("[setup] has docs.search", 1)

@@ -86,15 +86,15 @@ class Blinded:
 def answered(
     observation: Mapping[str, Any], answer: str | None, settings: AdjudicatorSettings
 ) -> Answered:
-    """Return what of a settled attempt a packet may be made of."""
-    text = answer or ""
+    """Return what of a settled attempt a packet may be made of; no lone surrogate is in it."""
+    text = (answer or "").encode("utf-8", "replace").decode("utf-8")
     record: dict[str, str | int] = {
         name: observation[RECORD_FIELDS[name]]
         for name in settings.neutral
         if name in RECORD_FIELDS and observation.get(RECORD_FIELDS[name]) is not None
     }
     if "response_bytes" in settings.neutral:
-        record["response_bytes"] = len(text.encode("utf-8", "replace"))
+        record["response_bytes"] = len(text.encode("utf-8"))
     return Answered(text, record)
 
 
@@ -112,7 +112,7 @@ def blind(
     Raises:
         RuntimeError: a source of the key is not in the corpus.
     """
-    text, replacements = neutral(attempt.answer, words)
+    text, replacements = neutral(attempt.answer, words, corpus)
     checked = citations.check(citations.find(text, corpus), corpus)
     is_structured = settings.packet == "structured"
     case = BlindCase(

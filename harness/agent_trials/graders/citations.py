@@ -2,7 +2,8 @@
 
 A citation is ``path:line``, ``path:first-last`` or ``path#L3-L5``. Whether the file is at the pin,
 whether it has these lines, and whether text quoted beside the citation stands there is found here;
-whether the lines support what is said is for the adjudicator.
+whether the lines support what is said is for the adjudicator. A line ends at a line feed, as in the
+tools with which the answer was found, and at nothing else that Unicode calls a line's end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from agent_trials.study.leaks import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 CONTEXT = 3
 """How many lines around the cited ones a packet shows."""
@@ -23,9 +24,10 @@ MOST_LINES = 80
 """How many lines a packet shows of one citation; a longer one is cut there, and says so."""
 
 _CITED = re.compile(
-    r"(?<![\w/.@+-])(?:\./)?(?P<path>[A-Za-z0-9_@][\w./@+-]*\.[A-Za-z][A-Za-z0-9]*)"
-    r"(?::|#L)(?P<first>[0-9]{1,7})(?:[-\u2013]L?(?P<last>[0-9]{1,7}))?(?![\w])"
+    r"(?<![\w/.@+-])(?P<path>/?(?:\.{1,2}/)*[\w@][\w./@+-]*)`?"
+    r"(?::L?|#L)(?P<first>[0-9]{1,18})(?:[-\u2013]L?(?P<last>[0-9]{1,18}))?(?![\w])"
 )
+_ENDING = re.compile(r".*\.(?P<ending>[A-Za-z][A-Za-z0-9]*)")
 _QUOTE = r"[\"“](?P<quote>[^\"“”\n]{8,400})[\"”]"
 _BEFORE = re.compile(_QUOTE + r"[\s(\[\u2014\u2013,:`-]{0,4}$")
 _AFTER = re.compile(r"^[`)\]]?[\s:,\u2014\u2013-]{0,4}(?:says |reads )?" + _QUOTE)
@@ -71,32 +73,48 @@ class Corpora:
     @property
     def extensions(self) -> frozenset[str]:
         """Return the endings of the files' names."""
-        return frozenset(path.rpartition(".")[2] for path in self._files)
+        found = (_ENDING.fullmatch(path) for path in self._files)
+        return frozenset(match["ending"] for match in found if match)
+
+    def has(self, path: str) -> bool:
+        """Return whether there is a file of that path."""
+        return path in self._files
 
     def text(self, path: str) -> str | None:
         """Return a file's text, None where there is none of that path."""
         return self._files.get(path)
 
+    def has_folder(self, path: str) -> bool:
+        """Return whether a file lies in the folder of that path."""
+        return any(each.startswith(f"{path}/") for each in self._files)
+
     def lines(self, path: str) -> list[str] | None:
         """Return a file's lines, None where there is none of that path."""
         text = self.text(path)
-        return None if text is None else text.splitlines()
+        if text is None:
+            return None
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        return lines if lines[-1] else lines[:-1]
 
 
 def find(answer: str, corpus: Corpora) -> tuple[Citation, ...]:
     """Return the places that an answer cites, each once, in the order of the answer.
 
-    A name that is no file of the corpus counts if it could be one: by its folder or its ending.
+    A name that is no file of the corpus counts if it could be one: it has an ending, and either a
+    folder or the ending of a file that is there.
     """
     found = dict.fromkeys(_found(answer))
     endings = corpus.extensions
     return tuple(
         each
         for each in found
-        if corpus.text(each.path) is not None
-        or "/" in each.path
-        or each.path.rpartition(".")[2] in endings
+        if corpus.has(each.path) or _could_be_a_file(each.path, endings)
     )
+
+
+def _could_be_a_file(path: str, endings: Collection[str]) -> bool:
+    match = _ENDING.fullmatch(path)
+    return match is not None and ("/" in path or match["ending"] in endings)
 
 
 def _found(answer: str) -> Iterator[Citation]:
@@ -105,7 +123,8 @@ def _found(answer: str) -> Iterator[Citation]:
             first = int(match["first"])
             last = int(match["last"] or first)
             quoted = _BEFORE.search(line[: match.start()]) or _AFTER.match(line[match.end() :])
-            yield Citation(match["path"], first, last, quoted["quote"] if quoted else None)
+            path = match["path"].removeprefix("./")
+            yield Citation(path, first, last, quoted["quote"] if quoted else None)
 
 
 def check(citations: Iterable[Citation], corpus: Corpora) -> tuple[Checked, ...]:

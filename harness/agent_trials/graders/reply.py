@@ -169,7 +169,7 @@ def _judged(
 def _reason(written: object) -> str | None:
     if not isinstance(written, str) or not written.strip():
         return None
-    return written.strip()[:_LONGEST_REASON]
+    return written.encode("utf-8", "replace").decode("utf-8").strip()[:_LONGEST_REASON]
 
 
 def _inconsistency(verdict: Verdict) -> str | None:

@@ -1,9 +1,10 @@
 """Replaces the words of an answer that would tell its arm, and counts them.
 
 The words are those of all arms of the study, never of the arm that answered, so that what becomes
-of a text does not depend on where it came from. A path of an attempt's own folder loses that
-folder's name and keeps the rest, which is a citation. A server's name is often an ordinary word, so
-it is left alone inside paths and longer names.
+of a text does not depend on where it came from. Case is ignored. A name made of several parts
+(``docs-mcp``, ``docs.search``) is replaced wherever it stands, in addresses too; one that could be
+an ordinary word is left alone inside paths and longer names. A path of the corpus is never changed,
+for it is a citation; one that leads there from a folder of the machine loses that folder.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from agent_trials.workspace.mcp_names import api_tool_name, cli_tool_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agent_trials.graders.citations import Corpora
     from agent_trials.study.settings import AdjudicatorSettings, ArmSettings
 
 TOOL = "[tool]"
@@ -25,40 +27,120 @@ SETUP = "[setup]"
 PATH = "[path]"
 LOCAL_TOOLS = ("repo_list", "repo_read", "repo_search", "Grep", "Glob")
 
-_WORKSPACE = re.compile(r"(?:/[\w.+-]+)*/workspace-[0-9a-f]{16}(?:/|(?![\w-]))")
+_HYPHENS = re.compile("[\u2010\u2011\u2013]")
+_ABSOLUTE = re.compile(r"(?<![\w.@+/-])(?:file://)?((?:/[\w.@+-]+)+/?)")
+_WORKSPACE = re.compile(r".*/workspace-[0-9a-f]{16}(?:/|$)")
 _TEMPORARY = re.compile(r"(?<![\w/])(?:/private)?/(?:tmp|var/tmp|var/folders)/[^\s`'\"()<>,;]+")
+_IN_PATH = re.compile(r"[\w./@+-]")
 
 
 @dataclass(frozen=True)
 class ArmWords:
-    """What is replaced, each word with what stands for it, longest first."""
+    """What is replaced: each word in lower case with what stands for it, longest first.
+
+    ``servers`` are the names of servers, whose tools are replaced under any name; ``folders`` those
+    of the machine from which the corpora were served.
+    """
 
     replacements: tuple[tuple[str, str], ...]
+    servers: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, arms: Iterable[ArmSettings], settings: AdjudicatorSettings) -> ArmWords:
+    def of(
+        cls,
+        arms: Iterable[ArmSettings],
+        settings: AdjudicatorSettings,
+        folders: Iterable[str] = (),
+    ) -> ArmWords:
         """Return the words of a study."""
         words: dict[str, str] = dict.fromkeys(LOCAL_TOOLS, TOOL)
+        servers = []
         for arm in arms:
             words[arm.id] = SETUP
             for server, each in arm.mcp_servers.items():
                 words[server] = SOURCE
+                servers.append(server)
                 for tool in each.allow:
                     names = (tool, api_tool_name(tool), cli_tool_name(server, tool))
                     words |= dict.fromkeys(names, TOOL)
         words |= dict.fromkeys(settings.arm_words, SETUP)
-        kept = {word: by for word, by in words.items() if word not in settings.keep_words}
-        return cls(tuple(sorted(kept.items(), key=lambda each: (-len(each[0]), each[0]))))
+        left = {_plain(word) for word in settings.keep_words}
+        kept = {_plain(word): by for word, by in words.items() if _plain(word) not in left}
+        longest = sorted(kept.items(), key=lambda each: (-len(each[0]), each[0]))
+        others = tuple(server for server in servers if _plain(server) not in left)
+        return cls(tuple(longest), others, tuple(folders))
+
+    def pattern(self) -> re.Pattern[str]:
+        """Return what finds the words in a text."""
+        whole = [word for word, _ in self.replacements if word.isalnum()]
+        parts = [_spelled(word) for word, _ in self.replacements if not word.isalnum()]
+        parts += [rf"mcp__{re.escape(server)}(?:__\w+)?" for server in self.servers]
+        found = []
+        if parts:
+            found.append(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)")
+        if whole:
+            found.append(rf"(?<![\w/-])(?<!\w\.)(?:{'|'.join(whole)})(?![\w/-]|\.\w)")
+        return re.compile("|".join(found), re.IGNORECASE)
 
 
-def neutral(text: str, words: ArmWords) -> tuple[str, int]:
+def neutral(text: str, words: ArmWords, corpus: Corpora) -> tuple[str, int]:
     """Return the text with neutral words, and how many were put in."""
-    text, folders = _WORKSPACE.subn("", text)
-    text, temporary = _TEMPORARY.subn(PATH, text)
-    if not words.replacements:
-        return text, folders + temporary
+    counted = 0
+
+    def shortened(match: re.Match[str]) -> str:
+        nonlocal counted
+        path = match[1].rstrip(".")
+        inside = _inside(path, words.folders, corpus)
+        if inside is None:
+            return match[0]
+        counted += 1
+        return inside + match[1][len(path) :]
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal counted
+        if _is_citation(match, corpus):
+            return match[0]
+        counted += 1
+        return by_word.get(_plain(match[0]), TOOL)
+
     by_word = dict(words.replacements)
-    listed = "|".join(re.escape(word) for word, _ in words.replacements)
-    pattern = re.compile(rf"(?<![\w/-])(?<!\w\.)(?:{listed})(?![\w/-]|\.\w)")
-    text, names = pattern.subn(lambda match: by_word[match[0]], text)
-    return text, folders + temporary + names
+    text = _ABSOLUTE.sub(shortened, text)
+    text, temporary = _TEMPORARY.subn(PATH, text)
+    if by_word or words.servers:
+        text = words.pattern().sub(replaced, text)
+    return text, counted + temporary
+
+
+def _inside(path: str, folders: Iterable[str], corpus: Corpora) -> str | None:
+    """Return what an absolute path is from the corpus's top folder, None if it leads elsewhere."""
+    if found := _WORKSPACE.match(path):
+        return path[found.end() :]
+    for folder in folders:
+        if path.rstrip("/") == folder:
+            return PATH
+        if path.startswith(f"{folder}/"):
+            return path[len(folder) + 1 :]
+    parts = path.strip("/").split("/")
+    endings = ("/".join(parts[start:]) for start in range(1, len(parts)))
+    return next((ending for ending in endings if corpus.has(ending)), None)
+
+
+def _is_citation(match: re.Match[str], corpus: Corpora) -> bool:
+    """Return whether a word stands inside the path of a file or folder of the corpus."""
+    text, start, end = match.string, match.start(), match.end()
+    while start and _IN_PATH.match(text[start - 1]):
+        start -= 1
+    while end < len(text) and _IN_PATH.match(text[end]):
+        end += 1
+    path = text[start:end].removeprefix("./").rstrip("./")
+    return corpus.has(path) or ("/" in path and corpus.has_folder(path))
+
+
+def _spelled(word: str) -> str:
+    return re.escape(word).replace(r"\-", "[-\u2010\u2011\u2013]")
+
+
+def _plain(word: str) -> str:
+    """Return a word in the one spelling by which it is known."""
+    return _HYPHENS.sub("-", word).casefold()

@@ -27,6 +27,7 @@ from agent_trials.session.signals import held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from agent_trials.graders.adjudicator import Adjudicator
     from agent_trials.graders.base import Blinded
@@ -75,7 +76,8 @@ class GradingRun:
         self.journal = journal
         self._ground = ground
         self._openings = Openings(plan.ledger)
-        self._words = ArmWords.of(plan.study.manifest.arms, plan.settings)
+        folders = {str(path) for root in plan.options.roots.values() for path in _names(root)}
+        self._words = ArmWords.of(plan.study.manifest.arms, plan.settings, sorted(folders))
         self._tasks = {task.id: task for task in plan.study.manifest.tasks}
         self._silent = 0
         self._tested: str | None = None
@@ -291,6 +293,10 @@ class GradingRun:
             "method": method,
             "humanReview": False,
         }
+
+
+def _names(folder: Path) -> tuple[Path, Path]:
+    return folder.absolute(), folder.resolve()
 
 
 def _failed(grader: Adjudicator, kind: str, task: str, given: Given, expected: Outcome) -> str:
