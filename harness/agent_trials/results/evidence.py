@@ -9,6 +9,9 @@ from agent_trials.results.rows import Row, measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from decimal import Decimal
+
+    from agent_trials.results.reviewed import Reviewed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +19,9 @@ class Evidence:
     """What a rule decides on: for each endpoint a row for each planned pair of two arms.
 
     ``pending`` counts answers that are not graded yet, ``stopped`` is the code of the reason for
-    which the run stopped early (None if it did not).
+    which the run stopped early (None if it did not). Where a product reviewed the agent,
+    ``reviewed`` holds the attempts in schedule order, and ``review_soft_cap`` what a review of
+    unknown cost counts, USD. ``facts`` is what a claim's scope names, in words.
     """
 
     control: str
@@ -25,6 +30,9 @@ class Evidence:
     pending: int = 0
     stopped: str | None = None
     rehearsal: bool = False
+    reviewed: tuple[Reviewed, ...] = ()
+    review_soft_cap: Decimal | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 The rules are looked at in this order, and the first that applies holds:
     incomplete   a planned pair was not run, an answer is not graded, or more values are missing
                  than the study allows: no evidence, and the figures state over how many pairs
+                 (a stop for futility was registered, and leaves no pair out that could matter)
     against      the rule's condition against the treatment
     for          the rule's condition for it
     no evidence  neither
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent_trials.results.rules import Rule
+
+
+FUTILITY = "futility"
+"""The reason of a stop that a study registered: what is left cannot change its outcome any more."""
 
 
 class Outcome(StrEnum):
@@ -103,7 +108,7 @@ def _counts(rule: Rule, evidence: Evidence) -> tuple[int, int]:
 
 def _gaps(rule: Rule, evidence: Evidence, planned: int, run: int) -> tuple[str, ...]:
     found = []
-    if run < planned:
+    if run < planned and evidence.stopped != FUTILITY:
         why = f" (stopped: {evidence.stopped})" if evidence.stopped else ""
         found.append(f"{run} of {planned} planned pairs were run{why}")
     if evidence.pending:
