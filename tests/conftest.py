@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import settings
 
@@ -10,3 +11,8 @@ from hypothesis import settings
 if "CI" not in os.environ:
     settings.register_profile("desk", deadline=None)
     settings.load_profile("desk")
+
+# A shell starts what it puts in the background with SIGINT ignored, and children inherit that. Tests that
+# interrupt a program would then wait for what never comes.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
