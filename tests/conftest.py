@@ -12,7 +12,7 @@ if "CI" not in os.environ:
     settings.register_profile("desk", deadline=None)
     settings.load_profile("desk")
 
-# A shell starts what it puts in the background with SIGINT ignored, and children inherit that. Tests that
-# interrupt a program would then wait for what never comes.
+# A shell starts what it puts in the background with SIGINT ignored; children inherit that. Tests
+# that interrupt a program would then wait for what never comes.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -55,7 +55,7 @@ def words(**changed: tuple[str, ...]) -> ArmWords:
         (f"({HOME}/docs/a.md:3) and {HOME}/gone.md:3.", "(docs/a.md:3) and gone.md:3.", 2),
         (f"in {HOME}, that is", "in [path], that is", 1),
         ("/srv/other/docs/a.md:3", "docs/a.md:3", 1),
-        ("POST /v1/jobs of https://docs.example/docs/b", "POST /v1/jobs of https://docs.example/docs/b", 0),
+        ("GET /v1/jobs of https://a.example/docs/b", "GET /v1/jobs of https://a.example/docs/b", 0),
         ("plain-text is not plain", "plain-text is not [setup]", 1),
         ("\U0001d521ocs \U0001f600", "\U0001d521ocs \U0001f600", 0),
     ],

@@ -106,9 +106,7 @@ def find(answer: str, corpus: Corpora) -> tuple[Citation, ...]:
     found = dict.fromkeys(_found(answer))
     endings = corpus.extensions
     return tuple(
-        each
-        for each in found
-        if corpus.has(each.path) or _could_be_a_file(each.path, endings)
+        each for each in found if corpus.has(each.path) or _could_be_a_file(each.path, endings)
     )
 
 
