@@ -121,10 +121,10 @@ def parse_line(raw: bytes) -> dict[str, Any] | None:
         value = json.loads(raw.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and not _is_deeper(value, DEEPEST) else None
+    return value if isinstance(value, dict) and not is_deeper(value, DEEPEST) else None
 
 
-def _is_deeper(value: object, levels: int) -> bool:
+def is_deeper(value: object, levels: int) -> bool:
     """Tell whether a value is nested deeper than so many levels, without recursion."""
     layer = [value]
     for _ in range(levels):
