@@ -97,8 +97,12 @@ def problems(value: Any, schema: Mapping[str, Any], where: str = "answer") -> It
         return
     if "enum" in schema and value not in schema["enum"]:
         yield f"{where} is none of {', '.join(map(str, schema['enum']))}"
-    of_kind = {dict: _of_object, list: _of_array, str: _of_text}.get(type(value), _of_number)
-    yield from of_kind(value, schema, where)
+    if isinstance(value, dict):
+        yield from _of_object(value, schema, where)
+    elif isinstance(value, list):
+        yield from _of_array(value, schema, where)
+    else:
+        yield from _of_plain(value, schema, where)
 
 
 def _of_object(value: dict[str, Any], schema: Mapping[str, Any], where: str) -> Iterator[str]:
@@ -119,18 +123,17 @@ def _of_array(value: list[Any], schema: Mapping[str, Any], where: str) -> Iterat
         yield from problems(item, schema.get("items", {}), f"{where}[{index}]")
 
 
-def _of_text(value: str, schema: Mapping[str, Any], where: str) -> Iterator[str]:
+def _of_plain(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:  # noqa: ANN401 - text, number or neither
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if _is(value, "number") and not low <= value <= high:
+        yield f"{where} is out of its range"
+    if not isinstance(value, str):
+        return
     yield from _sized(len(value), schema, "Length", where)
     pattern = schema.get("pattern")
     # Python's $ would also match before a last line feed.
     if pattern is not None and not re.search(re.sub(r"\$$", r"\\Z", pattern), value):
         yield f"{where} is not like {pattern}"
-
-
-def _of_number(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:  # noqa: ANN401 - any other value
-    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-    if _is(value, "number") and not low <= value <= high:
-        yield f"{where} is out of its range"
 
 
 def _sized(size: int, schema: Mapping[str, Any], of: str, where: str) -> Iterator[str]:
