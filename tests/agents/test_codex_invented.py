@@ -90,6 +90,7 @@ COMPLETED: dict[str, tuple[Lines, Expected]] = {
     "reconnects": (run({"type": "error", "message": "Reconnecting... 1/5 (x)"}), PLAIN),
     "one call of two failed": (run(lost("timed out"), searched(2)), DOCS),
     "error of the tool's own": (run(searched(status="failed")), DOCS),
+    "error that the server answered": (run(lost("Caused by:\n    Mcp error: -32000: no")), DOCS),
     "resource tools of the CLI": (run(searched(server="codex", tool="read_mcp_resource")), DOCS),
     "no cached count": (run(end=[done(cached_input_tokens=None)]), PLAIN),
 }  # fmt: skip

@@ -34,6 +34,7 @@ _BUDGET = re.compile(r"(?:(?:rollout|token) )?budget (?:was )?reached\.?", re.IG
 _IGNORED = re.compile(r"ignoring \d+ unrecognized configuration setting")
 _REROUTED = re.compile(r"\bmodel rerouted\b")
 _NOT_APPROVED = re.compile(r"requires approval")
+_RPC_ERROR = re.compile(r"\bMcp error: -?\d+")
 _DEAD = re.compile(r"transport closed|connection closed|broken pipe", re.IGNORECASE)
 
 
@@ -122,8 +123,9 @@ def of_answer(answer: str | None, expected: Expected) -> Iterator[Finding]:
 
 
 def is_answered(item: Item) -> bool:
-    """Tell whether an MCP call brought a result, be it an error of the tool's own."""
-    return item.ended and item.data.get("result") is not None
+    """Tell whether a server answered an MCP call, be it with an error of its own."""
+    replied = item.data.get("result") is not None or _RPC_ERROR.search(_error(item)) is not None
+    return item.ended and replied
 
 
 def _is_offered(item: Item, expected: Expected) -> bool:
