@@ -236,6 +236,16 @@ def test_an_arm_is_what_its_programs_show(
     assert seen.treatment_evidence["started"] == {name: run.count(name) for name in watched}
 
 
+def test_what_the_harness_gave_is_evidence_too(operator: dict[str, str], folder: Path) -> None:
+    given = ask(operator, folder, {}, handoff_bytes=120).observation.treatment_evidence
+    none = ask(operator, folder, {}).observation.treatment_evidence
+
+    assert given is not None
+    assert none is not None
+    assert given["handoffBytes"] == 120
+    assert "handoffBytes" not in none
+
+
 def test_a_study_may_only_record_the_evidence(operator: dict[str, str], folder: Path) -> None:
     settings = ProviderSettings(timeout_seconds=20, evidence_rule="record")
 

@@ -199,7 +199,7 @@ def _result(
         survivors=len(ran.survivors) if ran else None,
         environment_digest=canonical.digest_of(sorted(environment)),
         provider=_told(job, ended, units),
-        treatment_evidence=ended.evidence.to_json(),
+        treatment_evidence=ended.evidence.to_json() | _given(job),
     )
     private: dict[str, Any] = {
         "problems": [{"code": code, "detail": ended.detail} for _, code in problems],
@@ -210,6 +210,11 @@ def _result(
         private["answer"] = reply.answer
     artifacts = {"request": job.request, "transcript": ended.stdout, "stderr": ended.stderr}
     return AttemptResult(observation, private, artifacts)
+
+
+def _given(job: Job) -> dict[str, Any]:
+    """Return how much of a hand-off the harness itself gave; nothing where no arm is given one."""
+    return {} if job.handoff_bytes is None else {"handoffBytes": job.handoff_bytes}
 
 
 def _told(job: Job, ended: _Ended, units: int | None) -> dict[str, Any]:

@@ -45,7 +45,8 @@ class Job:
     """One attempt of a provider command.
 
     ``watched`` are the programs whose starts are recorded in every arm, ``expected`` those that
-    this arm's tool is made of. ``output_bytes`` bounds standard output.
+    this arm's tool is made of. ``output_bytes`` bounds standard output. ``handoff_bytes`` of the
+    request are the arm's hand-off; None where no arm of the study is given any.
     """
 
     argv: tuple[str, ...]
@@ -57,6 +58,7 @@ class Job:
     watched: tuple[str, ...]
     digest: str
     network: bool
+    handoff_bytes: int | None = None
 
 
 def job(
@@ -76,6 +78,7 @@ def job(
         watched=tuple(sorted(watched)),
         digest=resolved.digest,
         network=provider.providerNetwork,
+        handoff_bytes=_handoff_bytes(settings, planned),
     )
 
 
@@ -100,7 +103,10 @@ def request(
             },
         ),
         "objective": ("objective", manifest.prompt(task)),
-        "initial_context": ("initialContext", told.initial_context),
+        "initial_context": (
+            "initialContext",
+            "\n".join(filter(None, (told.initial_context, _handoff(settings, planned)))),
+        ),
         "expected_outcome": ("expectedOutcome", told.expected_outcome),
         "evidence_requirements": ("evidenceRequirements", list(told.evidence_requirements)),
         "acceptance_checks": ("acceptanceChecks", list(told.acceptance_checks)),
@@ -109,6 +115,28 @@ def request(
     }
     named = dict(fields[name] for name in settings.request)
     return {"protocol": PROTOCOL, "response": RESPONSE, **named}
+
+
+def _handoff(settings: ProviderSettings, planned: PlannedAttempt) -> str:
+    """Return the hand-off of an attempt in one line; nothing where its arm has none."""
+    told = settings.tasks.get(planned.cell.task, ProviderTask())
+    if told.handoff is None or not _arm(settings, planned.cell.arm).handoff:
+        return ""
+    of = told.handoff
+    named = {
+        "target": of.target,
+        "startHere": of.start_here,
+        "readBeforeEditing": list(of.read_before_editing),
+        "editRoots": list(of.edit_roots),
+        "checks": list(of.checks),
+    }
+    return encoded(named).decode("utf-8")
+
+
+def _handoff_bytes(settings: ProviderSettings, planned: PlannedAttempt) -> int | None:
+    if not any(arm.handoff for arm in settings.arms.values()):
+        return None
+    return len(_handoff(settings, planned).encode("utf-8"))
 
 
 def encoded(value: dict[str, Any]) -> bytes:

@@ -72,7 +72,7 @@ def _corpus(study: Study, name: str, folder: Path) -> tuple[list[Problem], int]:
             return [Problem(f"{place}.url", str(error), "make the folder one that git can hold")], 0
         files = dict(_exported(committed, study.manifest.workspace.filter))
     problems = [*_pin(f"{place}.pin", study.manifest.repositories[name].pin, pin)]
-    problems += _sources(study, name, files)
+    problems += [*_sources(study, name, files), *_handoffs(study, name, files)]
     found = leaks.study_files(_own_files(study.folder), files.items())
     if study.key is not None:
         found += leaks.in_corpus(study.key, files.items())
@@ -96,6 +96,20 @@ def _sources(study: Study, name: str, files: dict[str, bytes]) -> Iterator[Probl
                 yield Problem(
                     f"{study.folder}: key tasks.{task.id}.sources", what, "name one that it has"
                 )
+
+
+def _handoffs(study: Study, name: str, files: dict[str, bytes]) -> Iterator[Problem]:
+    """Yield the paths of hand-offs that lead nowhere."""
+    provider = study.manifest.transports.provider
+    tables = provider.tasks if provider else {}
+    for task in study.manifest.tasks:
+        found = tables[task.id].handoff if task.id in tables else None
+        if found is None or task.repository != name:
+            continue
+        for path in (found.start_here, *found.read_before_editing):
+            if path not in files:
+                place = f"{study.folder}: transports.provider.tasks.{task.id}.handoff"
+                yield Problem(place, f"the corpus {name} has no file {path!r}", "name one of its")
 
 
 def _exported(checkout: Path, rules: CorpusFilter) -> Iterator[tuple[str, bytes]]:

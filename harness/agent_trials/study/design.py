@@ -156,7 +156,7 @@ def _told(manifest: Manifest) -> Iterator[Problem]:
     if "expected_outcome" in provider.request:
         what = "who answers is told the expected outcome, so a success may be an echo of it"
         yield Problem(f"{place}.request", what, "leave expected_outcome out")
-    if not any(arm.evidence for arm in provider.arms.values()):
+    if not any(arm.evidence or arm.handoff for arm in provider.arms.values()):
         what = "nothing would show that an arm's tool ran: a scenario's label is no evidence"
         yield Problem(f"{place}.arms", what, "name the programs of the arm under evidence")
     elif provider.evidence_rule == "record":

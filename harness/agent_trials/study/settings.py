@@ -347,12 +347,26 @@ class ProviderArm:
     """What a provider command is told of its arm, and which programs show that it was the arm.
 
     ``evidence`` names programs that must have run to a good end in this arm, and in no other.
+    ``handoff`` gives the arm each task's hand-off, which no other arm sees.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     allowed_tools: tuple[Text, ...] = ()
     forbidden_actions: tuple[Text, ...] = ()
     evidence: tuple[ProgramName, ...] = ()
+    handoff: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handoff:
+    """Where to begin with a task, found beforehand and without a model; paths are the corpus's."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    target: Text
+    start_here: Text
+    read_before_editing: tuple[Text, ...] = ()
+    edit_roots: tuple[Text, ...] = ()
+    checks: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,6 +379,7 @@ class ProviderTask:
     evidence_requirements: tuple[Text, ...] = ()
     acceptance_checks: tuple[Text, ...] = ()
     difficulty: Id | None = None
+    handoff: Handoff | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ Each function is one rule:
     no credential stands in a study or reaches a server         -> _environment, _servers
     a server's command names what can be filled in              -> _servers
     a provider's tables are about arms and tasks that are there -> _provider
+    an arm that is given hand-offs gets one for every task      -> _handoffs
 """
 
 from __future__ import annotations
@@ -142,6 +143,25 @@ def _provider(manifest: Manifest, provider: ProviderSettings) -> Iterator[Findin
     for index, name in enumerate(provider.request):
         if name in provider.request[:index]:
             yield Finding((*path, "request", index), f"{name!r} stands twice", "name it once")
+    yield from _handoffs(path, manifest, provider)
+
+
+def _handoffs(path: KeyPath, manifest: Manifest, provider: ProviderSettings) -> Iterator[Finding]:
+    given = [name for name, arm in provider.arms.items() if arm.handoff]
+    tables = provider.tasks
+    have = [task.id for task in manifest.tasks if task.id in tables and tables[task.id].handoff]
+    for name in given:
+        place: KeyPath = (*path, "arms", name, "handoff")
+        if "initial_context" not in provider.request:
+            what = "hand-offs stand in initial_context, which the request does not name"
+            yield Finding(place, what, "name initial_context in it")
+        for task in manifest.tasks:
+            if task.id not in have:
+                what = f"the task {task.id} has no hand-off, so the arm would have no treatment"
+                yield Finding(place, what, f"write [transports.provider.tasks.{task.id}.handoff]")
+    if have and not given:
+        what = "tasks have hand-offs, and no arm is given them"
+        yield Finding((*path, "tasks", have[0]), what, "write handoff = true in the arm's table")
 
 
 def _tiers(cli: CliSettings) -> Iterator[Finding]:
