@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fake_cli
 import grading
 from agent_trials.results.grades import grades
+from grading import CORRECT, INCORRECT
 from lab import Lab
 
 if TYPE_CHECKING:
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
     from lab import Outcome
 
 
-def said(outcome: str, proposition: str, citation: str) -> dict[str, Any]:
-    """Return the behaviour of an adjudicator that gives a valid reply."""
-    reply = {
-        "propositions": [{"number": 1, "verdict": proposition, "reason": "so it stands there"}],
-        "citations": [{"number": 1, "verdict": citation}],
-        "outcome": outcome,
-    }
-    return {"answer": json.dumps(reply)}
-
-
-CORRECT = said("success", "supported", "supports")
-INCORRECT = said("incorrect", "contradicted", "contradicts")
 NONSENSE = {"answer": "It is surely correct, trust me."}
 
 

@@ -75,6 +75,30 @@ def test_a_structured_packet_differs_in_declared_fields_alone(
     assert "answer" not in json.loads(kept)
 
 
+def test_a_structured_packet_holds_what_a_study_declares_of_a_providers_report() -> None:
+    """An evidence id may name the arm's tool, and so may an undeclared measurement."""
+    reported = {"taskOutcome": "success", "evidenceIds": ["docs-mcp:1", "e:1"], "toolCalls": 9}
+    told = {"selfReported": reported, "measurements": {"searchHitRate": "1", "docsQueries": "4"}}
+    settings = dataclasses.replace(
+        BARE,
+        packet="structured",
+        neutral=("outcomes", "evidence_ids", "evidence_presence"),
+        neutral_measurements=("searchHitRate", "errorRate"),
+    )
+    attempt = base.answered({"provider": told, "arm": "docs-mcp"}, "x", settings, ("e:1", "e:2"))
+    words = ArmWords.of(ARMS, settings)
+    blinded = base.blind(attempt, "How?", KEY, CORPUS, settings=settings, words=words)
+
+    assert blinded.case.to_json()["record"] == {
+        "outcomes": {"taskOutcome": "success"},
+        "evidence_ids": ["[setup]:1", "e:1"],
+        "evidence_presence": [
+            {"requirement": "e:1", "present": True}, {"requirement": "e:2", "present": False},
+        ],
+        "measurements": {"searchHitRate": "1"},
+    }  # fmt: skip
+
+
 def test_answers_that_differ_in_arm_words_alone_make_one_packet() -> None:
     """Tool names and folders are where an answer betrays its arm."""
     control = "With `repo_search` I found docs/install.md:3: Run it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -113,6 +114,24 @@ def test_refuses_what_is_not_one_object(text: str) -> None:
 def test_one_thing_wrong_makes_all_of_it_invalid(changed: dict[str, Any], code: str) -> None:
     """A grade that is half guessed would count like one that was given."""
     assert code_of(json.dumps(written(**changed))) == code
+
+
+def test_partial_says_what_is_missing() -> None:
+    """The rubric's partial answer lacks a proposition or a citation; one that is no file counts."""
+    whole = dataclasses.replace(CASE, citations=CASE.citations[:1])
+    text = json.dumps(written(outcome="partial"))
+
+    assert reply.read(text, CASE).outcome is Outcome.PARTIAL
+    with pytest.raises(InvalidReplyError) as caught:
+        reply.read(text, whole)
+    assert caught.value.code == reply.INCONSISTENT
+
+
+def test_a_reason_can_be_written_down_whatever_it_holds() -> None:
+    odd = [{"number": n, "verdict": "supported", "reason": "\ud83d"} for n in (1, 2)]
+    verdict = reply.read(json.dumps(written(propositions=odd)), CASE)
+
+    assert [each.reason for each in verdict.propositions] == ["?", "?"]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5))

@@ -43,3 +43,11 @@ def test_without_a_citation_nothing_is_supported() -> None:
     packet = {**PACKET, "citations": [], "answer": "The bundle is installed with Node 22."}
 
     assert judge.judge(packet)["propositions"][0]["verdict"] == "unsupported"
+
+
+def test_a_record_without_an_answer_is_judged_by_what_it_cites() -> None:
+    """The controls of a structured packet differ in their citations alone."""
+    cites = {"number": 1, "finding": "exists", "text": "3: Unrelated words."}
+
+    assert judge.judge({**PACKET, "record": {}, "citations": [cites]})["outcome"] == "incorrect"
+    assert judge.judge({**PACKET, "record": {}, "citations": []})["outcome"] == "incomplete"

@@ -12,7 +12,11 @@ from agent_trials.errors import LedgerError
 from agent_trials.study import archived, design, freeze, manifest
 from agent_trials.study.adjudicator_checks import adjudicator_findings
 from agent_trials.study.key import key_findings
-from agent_trials.study.settings import AdjudicatorCliSettings, GraderSettings
+from agent_trials.study.settings import (
+    AdjudicatorCliSettings,
+    AdjudicatorCommandSettings,
+    GraderSettings,
+)
 
 QUICKSTART = Path(__file__).parents[2] / "evals" / "quickstart"
 STUDY = manifest.load(QUICKSTART)
@@ -35,7 +39,9 @@ def test_the_quickstarts_adjudicator_can_be_used() -> None:
     [
         ({"http": None}, "adjudicator.transport"),
         ({"transport": "cli"}, "adjudicator.transport"),
+        ({"transport": "command"}, "adjudicator.transport"),
         ({"neutral": ("duration_ms",)}, "adjudicator.neutral"),
+        ({"neutral_measurements": ("x",)}, "adjudicator.neutral_measurements"),
         ({"disagreement": "first"}, "adjudicator.disagreement"),
         (
             {"cli": AdjudicatorCliSettings(version="1", prices=(), environment={"A_KEY": "x"})},
@@ -50,6 +56,26 @@ def test_names_the_place_that_cannot_be_carried_out(changed: dict[str, Any], pla
 def test_a_second_adjudicator_needs_a_table_and_a_rule() -> None:
     """Which of two grades counts must not be decided after both are known."""
     assert findings(second=SECOND) == ["adjudicator.second.transport", "adjudicator.second"]
+
+
+def test_one_of_two_graders_may_be_a_command() -> None:
+    """The file of --providers has one adjudicator."""
+    command: dict[str, Any] = {"transport": "command", "command": AdjudicatorCommandSettings()}
+    second = dataclasses.replace(SECOND, **command)
+
+    assert findings(second=second, disagreement="first") == []
+    assert findings(**command, second=second, disagreement="first") == [
+        "adjudicator.second.transport"
+    ]
+
+
+def test_a_command_gets_a_structured_packet_where_nothing_else_is_said() -> None:
+    assert STUDY.manifest.adjudicator is not None
+    bare = dataclasses.replace(STUDY.manifest.adjudicator, packet=None)
+
+    assert not bare.is_structured
+    assert dataclasses.replace(bare, transport="command").is_structured
+    assert not dataclasses.replace(bare, transport="command", packet="answer").is_structured
 
 
 def test_an_adjudicator_needs_a_task_to_be_tested_on() -> None:
@@ -68,11 +94,20 @@ def test_check_doubts_what_makes_grading_less_blind() -> None:
         STUDY.manifest.adjudicator,
         model=STUDY.manifest.agent.model,
         packet="structured",
-        neutral=("execution_status", "duration_ms"),
+        neutral=("execution_status", "duration_ms", "outcomes"),
+        neutral_measurements=("searchHitRate",),
     )
     found = design.doubts(dataclasses.replace(STUDY.manifest, adjudicator=adjudicator))
+    told = dataclasses.replace(
+        STUDY.manifest.adjudicator, packet="answer", command=AdjudicatorCommandSettings()
+    )
+    others = design.doubts(dataclasses.replace(STUDY.manifest, adjudicator=told))
 
-    assert [each.where for each in found] == ["adjudicator.neutral", "adjudicator.model"]
+    assert [each.where for each in found] == [
+        "adjudicator.neutral", "adjudicator.neutral", "adjudicator.neutral_measurements",
+        "adjudicator.model",
+    ]  # fmt: skip
+    assert [each.where for each in others] == ["adjudicator.packet"]
 
 
 def test_a_study_is_read_back_from_its_archive() -> None:

@@ -234,3 +234,15 @@ def test_the_command_says_what_is_stale_and_renews_it(
     assert path.read_bytes() == before
     assert invoke(path, "--write").exit_code == 0
     assert providers.load(path)
+
+
+def test_who_answers_does_not_grade(tmp_path: Path) -> None:
+    """A provider that grades its own work would approve it."""
+    rest = {key: value for key, value in ENTRY.items() if key != "scenarioIds"}
+    adjudicator = {"id": "reviewer", **rest}
+    path = written(tmp_path, {**FILE, "adjudicator": adjudicator})
+    with pytest.raises(ProvidersError, match="no provider grades"):
+        providers.load(path, must_be_fresh=False)
+
+    path = written(tmp_path, {**FILE, "adjudicator": {**adjudicator, "args": ["--grade"]}})
+    assert providers.load(path, must_be_fresh=False).adjudicator is not None

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from agent_trials.graders import citations
 from agent_trials.graders.words import ArmWords, neutral
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Sequence
 
     from agent_trials.graders.citations import Checked, Corpora
     from agent_trials.study.key import TaskKey
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 RECORD_FIELDS = {"execution_status": "status", "duration_ms": "wallTimeMs"}
 """Fields of an observation that a structured packet may hold where the study declares them."""
+REPORTED_OUTCOMES = ("taskOutcome", "evidenceQuality", "safetyOutcome")
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Answered:
     """What of an attempt a packet may be made of: its answer, and fields declared neutral."""
 
     answer: str
-    record: Mapping[str, str | int] = field(default_factory=dict)
+    record: Record = field(default_factory=dict)
 
     @property
     def is_usable(self) -> bool:
@@ -54,7 +57,7 @@ class BlindCase:
     answer: str | None
     citations: tuple[Checked, ...]
     sources: tuple[Source, ...]
-    record: Mapping[str, str | int] = field(default_factory=dict)
+    record: Record = field(default_factory=dict)
 
     def packet(self) -> bytes:
         """Return the packet's canonical bytes."""
@@ -84,18 +87,47 @@ class Blinded:
 
 
 def answered(
-    observation: Mapping[str, Any], answer: str | None, settings: AdjudicatorSettings
+    observation: Mapping[str, Any],
+    answer: str | None,
+    settings: AdjudicatorSettings,
+    requirements: Sequence[str] = (),
 ) -> Answered:
-    """Return what of a settled attempt a packet may be made of; no lone surrogate is in it."""
+    """Return what of a settled attempt a packet may be made of; no lone surrogate is in it.
+
+    Args:
+        observation: as its line has it.
+        answer: its text.
+        settings: what the study declares neutral.
+        requirements: the evidence that the study requires of the task.
+    """
     text = (answer or "").encode("utf-8", "replace").decode("utf-8")
-    record: dict[str, str | int] = {
-        name: observation[RECORD_FIELDS[name]]
-        for name in settings.neutral
-        if name in RECORD_FIELDS and observation.get(RECORD_FIELDS[name]) is not None
-    }
-    if "response_bytes" in settings.neutral:
-        record["response_bytes"] = len(text.encode("utf-8"))
-    return Answered(text, record)
+    declared = dict(_record(observation, text, settings, requirements))
+    return Answered(text, {name: each for name, each in declared.items() if each is not None})
+
+
+def _record(
+    observation: Mapping[str, Any],
+    text: str,
+    settings: AdjudicatorSettings,
+    requirements: Sequence[str],
+) -> Iterator[tuple[str, Any]]:
+    told = observation.get("provider") or {}
+    reported, measurements = told.get("selfReported", {}), told.get("measurements", {})
+    ids = reported.get("evidenceIds")
+    for name in settings.neutral:
+        if name in RECORD_FIELDS:
+            yield name, observation.get(RECORD_FIELDS[name])
+        elif name == "response_bytes":
+            yield name, len(text.encode("utf-8"))
+        elif name == "outcomes":
+            yield name, {each: reported[each] for each in REPORTED_OUTCOMES if each in reported}
+        elif name == "evidence_ids":
+            yield name, ids
+        elif name == "evidence_presence":
+            yield name, [{"requirement": r, "present": r in (ids or ())} for r in requirements]
+    if settings.neutral_measurements:
+        named = {m: measurements[m] for m in settings.neutral_measurements if m in measurements}
+        yield "measurements", named
 
 
 def blind(
@@ -114,16 +146,27 @@ def blind(
     """
     text, replacements = neutral(attempt.answer, words, corpus)
     checked = citations.check(citations.find(text, corpus), corpus)
-    is_structured = settings.packet == "structured"
+    is_structured = settings.is_structured
     case = BlindCase(
         question=question,
         propositions=tuple(each.text for each in key.propositions),
         answer=None if is_structured else text,
         citations=checked,
         sources=tuple(Source(path, _whole(path, corpus)) for path in key.sources),
-        record=attempt.record if is_structured else {},
+        record=_without_words(attempt.record, words, corpus) if is_structured else {},
     )
     return Blinded(case, replacements)
+
+
+def _without_words(value: Any, words: ArmWords, corpus: Corpora) -> Any:  # noqa: ANN401 - JSON
+    """Return a record whose texts tell no arm: a provider may name its tool in an evidence id."""
+    if isinstance(value, str):
+        return neutral(value, words, corpus)[0]
+    if isinstance(value, Mapping):
+        return {name: _without_words(each, words, corpus) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_without_words(each, words, corpus) for each in value]
+    return value
 
 
 def _whole(path: str, corpus: Corpora) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_trials.graders.base import BlindCase
 
@@ -54,16 +55,26 @@ MARK = "PACKET"
 """The line before the packet."""
 
 
-def grading(case: BlindCase) -> str:
+@dataclass(frozen=True)
+class Prompt:
+    """What an adjudicator is told to do, and the packet that it is told to do it with."""
+
+    instruction: str
+    packet: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """Return both as one text, for a model."""
+        written = json.dumps(self.packet, ensure_ascii=False, sort_keys=True)
+        return f"{self.instruction}\n{MARK}\n{written}"
+
+
+def grading(case: BlindCase) -> Prompt:
     """Return what an adjudicator is asked."""
-    return f"{GRADING}\n{MARK}\n{_written(case)}"
+    return Prompt(GRADING, case.to_json())
 
 
-def guessing(case: BlindCase, arms: Sequence[str]) -> str:
+def guessing(case: BlindCase, arms: Sequence[str]) -> Prompt:
     """Return the question after the verdict: in which arm was this answered?"""
     listed = ", ".join(json.dumps(arm) for arm in sorted(arms))
-    return f"{GUESSING.format(arms=listed)}\n{MARK}\n{_written(case)}"
-
-
-def _written(case: BlindCase) -> str:
-    return json.dumps(case.to_json(), ensure_ascii=False, sort_keys=True)
+    return Prompt(GUESSING.format(arms=listed), case.to_json())

@@ -104,7 +104,7 @@ def read(text: str, case: BlindCase) -> Verdict:
     existing = [n for n, c in enumerate(case.citations, 1) if c.finding is Finding.EXISTS]
     cited = _judged(reply.get("citations"), existing, CITATION_VERDICTS, CITATIONS)
     verdict = Verdict(outcome, propositions, cited, _reason(reply.get("reason")))
-    if wrong := _inconsistency(verdict):
+    if wrong := _inconsistency(verdict, is_whole=len(existing) == len(case.citations)):
         _invalid(INCONSISTENT, wrong)
     return verdict
 
@@ -172,8 +172,13 @@ def _reason(written: object) -> str | None:
     return written.encode("utf-8", "replace").decode("utf-8").strip()[:_LONGEST_REASON]
 
 
-def _inconsistency(verdict: Verdict) -> str | None:
-    """Return how an outcome contradicts the verdicts beside it, None if it does not."""
+def _inconsistency(verdict: Verdict, *, is_whole: bool) -> str | None:
+    """Return how an outcome contradicts the verdicts beside it, None if it does not.
+
+    Args:
+        verdict: what was said.
+        is_whole: whether every citation of the answer exists.
+    """
     stated = [each.verdict for each in verdict.propositions]
     cited = [each.verdict for each in verdict.citations]
     contradicted = CONTRADICTED in stated or CONTRADICTS in cited
@@ -185,6 +190,9 @@ def _inconsistency(verdict: Verdict) -> str | None:
         return "correct, and no citation supports it"
     if verdict.outcome is Outcome.PARTIAL and SUPPORTED not in stated:
         return "partial, and no proposition is supported"
+    nothing_missing = is_whole and set(stated) == {SUPPORTED} and set(cited) == {SUPPORTS}
+    if verdict.outcome is Outcome.PARTIAL and nothing_missing:
+        return "partial, and neither a proposition nor a citation is missing"
     return None
 
 

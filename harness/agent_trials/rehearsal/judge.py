@@ -45,9 +45,15 @@ def respond(body: Mapping[str, Any]) -> Reply:
     if not mark:
         return model.respond(body)
     packet, _ = json.JSONDecoder().raw_decode(written)
-    if choices := _CHOICES.search(asked):
-        return say(json.dumps({"guess": _guess(written, choices[1])}))
-    return say(json.dumps(judge(packet)))
+    return say(json.dumps(reply(asked, packet)))
+
+
+def reply(instruction: str, packet: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an adjudicator says to an instruction and a packet."""
+    if choices := _CHOICES.search(instruction):
+        written = json.dumps(packet, ensure_ascii=False, sort_keys=True)
+        return {"guess": _guess(written, choices[1])}
+    return judge(packet)
 
 
 def judge(packet: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,6 +68,8 @@ def judge(packet: Mapping[str, Any]) -> dict[str, Any]:
     supported = [each for each in propositions if each["verdict"] == "supported"]
     if invented:
         outcome, reason = "incorrect", f"the files do not hold {', '.join(sorted(invented))}"
+    elif not supported and "answer" not in packet and packet["citations"]:
+        outcome, reason = "incorrect", "what it cites supports none of what is expected"
     elif not supported:
         outcome, reason = "incomplete", "it states none of what is expected"
     elif len(supported) == len(propositions):

@@ -215,8 +215,9 @@ def _opening(plan: GradingPlan, ground: Ground) -> dict[str, Any]:
             }
             for each in ground.graders
         ],
-        "packet": plan.settings.packet,
+        "packet": "structured" if plan.settings.is_structured else "answer",
         "neutral": list(plan.settings.neutral),
+        "neutralMeasurements": list(plan.settings.neutral_measurements),
         "counted": list(plan.settings.counted),
         "disagreement": plan.settings.disagreement,
         "guessArm": plan.settings.guess_arm,

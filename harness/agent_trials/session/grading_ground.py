@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 from agent_trials.agents import claude_cli
 from agent_trials.errors import AgentError, Problem, RunRefusedError, WorkspaceError
+from agent_trials.graders import base
+from agent_trials.graders.base import Answered
 from agent_trials.graders.citations import Corpora
+from agent_trials.graders.words import ArmWords
 from agent_trials.study import manifest
 from agent_trials.study.settings import CliSettings
 from agent_trials.workspace import export, git
@@ -81,6 +84,7 @@ def prepare(plan: GradingPlan, into: Path) -> Ground:
         sealed = _sealed(plan, name, into, problems)
         if sealed is not None:
             corpora[name] = Corpora(_SealedText(sealed))
+    problems += _told_apart(plan, corpora, controls)
     graders = tuple(_with_executable(plan, each, problems) for each in plan.graders)
     if problems:
         raise RunRefusedError(problems)
@@ -103,6 +107,28 @@ def _controls(plan: GradingPlan, problems: list[Problem]) -> tuple[str, ...]:
         what = "its key has no task with reference and wrong about a repository of the ledger"
         problems.append(Problem(f"--ledger {plan.ledger}", what, "add them before the attempts"))
     return tuple(able[: plan.settings.controls])
+
+
+def _told_apart(
+    plan: GradingPlan, corpora: Mapping[str, Corpora], controls: tuple[str, ...]
+) -> Iterator[Problem]:
+    """Refuse a control whose right and wrong answers make one packet: nobody could tell them."""
+    words = ArmWords.of(plan.study.manifest.arms, plan.settings)
+    tasks = {task.id: task for task in plan.study.manifest.tasks}
+    for task in controls:
+        entry = plan.study.key.tasks[task] if plan.study.key else None
+        corpus = corpora.get(tasks[task].repository)
+        if entry is None or corpus is None:
+            continue
+        packets = {
+            base.blind(
+                Answered(answer or ""), "", entry, corpus, settings=plan.settings, words=words
+            ).case.packet()
+            for answer in (entry.reference, entry.wrong)
+        }
+        if len(packets) == 1:
+            what = "its reference and its wrong answer make the same packet, for they cite the same"
+            yield Problem(f"key tasks.{task}", what, "let the wrong answer cite other places")
 
 
 def _sealed(

@@ -4,7 +4,8 @@ Rules:
     grading is a command of its own, in one process, on a ledger that is there and not open
     mode of ledger and command are equal: a paid ledger needs --approve-budget, a rehearsal's none
     the ledger is one of a study below pytest's arguments, and holds that study and its key
-    the study registers an adjudicator; a paid grading has a cap, prices, a key, checkouts
+    the study registers an adjudicator; a paid grading has a cap, prices, a key, checkouts, and
+    the command of an adjudicator that is one
     every other ledger of the series is counted, as for attempts
     each completed attempt has a blind id and an answer beside the ledger
     --offset, --limit and --run-id choose among the observations in their drawn order
@@ -22,12 +23,13 @@ from agent_trials import money
 from agent_trials.agents import credentials
 from agent_trials.errors import LedgerError, MoneyError, Problem, RunRefusedError
 from agent_trials.graders import adjudicator
-from agent_trials.graders.adjudicator import FIRST, SECOND, Adjudicator
+from agent_trials.graders.adjudicator import COMMAND, FIRST, GUESS, SECOND, Adjudicator
 from agent_trials.ledger import place, prior
 from agent_trials.ledger.locks import is_open
 from agent_trials.ledger.openings import Openings
 from agent_trials.records import Secret, Status
 from agent_trials.results.grades import gather
+from agent_trials.session import grading_command
 from agent_trials.session.admission import PAID
 from agent_trials.session.options import CAP, KEY
 from agent_trials.session.restated import STAND_IN_INPUT, STAND_IN_OUTPUT
@@ -97,13 +99,17 @@ class GradingPlan:
 
     @property
     def open_cases(self) -> tuple[Case, ...]:
-        """Return the cases that some grader has yet to grade."""
-        names = [grader.name for grader in self.graders]
-        return tuple(
-            case
-            for case in self.cases
-            if any((case.blind_id, name) not in self.records for name in names)
-        )
+        """Return the cases that some grader has yet to grade, or whose arm is yet to be guessed."""
+        return tuple(case for case in self.cases if self._is_open(case))
+
+    def _is_open(self, case: Case) -> bool:
+        found = [self.records.get((case.blind_id, grader.name)) for grader in self.graders]
+        if None in found:
+            return True
+        # An answer without usable text is graded by rule, and nobody guesses where it came from.
+        by_agent = found[0] is not None and found[0].fields["method"] == "agent"
+        unguessed = (case.blind_id, GUESS) not in self.records
+        return self.settings.guess_arm and by_agent and unguessed
 
 
 class GradingAdmission:
@@ -230,10 +236,16 @@ class GradingAdmission:
         return Study(folders[0], found.manifest, found.key)
 
     def _graders(self, settings: AdjudicatorSettings) -> tuple[Adjudicator, ...]:
-        graders = [self._grader(FIRST, settings)]
+        registered: dict[str, GraderSettings] = {FIRST: settings}
         if settings.second is not None:
-            graders.append(self._grader(SECOND, settings.second))
-        return tuple(graders)
+            registered[SECOND] = settings.second
+        command, problems = grading_command.find(self.options, tuple(registered.values()))
+        self.problems += problems
+        graders = (self._grader(name, grader) for name, grader in registered.items())
+        return tuple(
+            dataclasses.replace(each, command=command) if each.transport == COMMAND else each
+            for each in graders
+        )
 
     def _grader(self, name: str, grader: GraderSettings) -> Adjudicator:
         settings = adjudicator.transport_settings(grader)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical, money
 from agent_trials.errors import AdmissionError
-from agent_trials.graders import base, prompt, reply
+from agent_trials.graders import base, command, prompt, reply
 from agent_trials.graders.adjudicator import GUESS, GradingInterruptedError
 from agent_trials.graders.base import Answered
 from agent_trials.graders.citations import Finding
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from agent_trials.graders.adjudicator import Adjudicator
     from agent_trials.graders.base import Blinded
+    from agent_trials.graders.prompt import Prompt
     from agent_trials.ledger.grade_journal import GradeJournal
     from agent_trials.records import AttemptResult
     from agent_trials.session.grading_ground import Ground
@@ -57,7 +58,7 @@ class Given:
 class _Question:
     """What an adjudicator is asked, and how its reply is read."""
 
-    text: str
+    asked: Prompt
     packet: bytes
     read: Callable[[str], tuple[str, dict[str, Any]]]
 
@@ -121,7 +122,8 @@ class GradingRun:
         """
         answer = self._openings.value(case.line, "answer")
         observation = case.line.fields["observation"]
-        attempt = base.answered(observation, answer, self.plan.settings)
+        requirements = self._requirements(case.task)
+        attempt = base.answered(observation, answer, self.plan.settings, requirements)
         given = []
         for grader in self._ground.graders:
             before = self.plan.records.get((case.blind_id, grader.name))
@@ -191,6 +193,11 @@ class GradingRun:
             words=self._words,
         )
 
+    def _requirements(self, task: str) -> tuple[str, ...]:
+        provider = self.plan.study.manifest.transports.provider
+        told = provider.tasks.get(task) if provider else None
+        return told.evidence_requirements if told else ()
+
     def _key(self, task: str) -> TaskKey:
         key = self.plan.study.key
         if key is None:
@@ -216,7 +223,7 @@ class GradingRun:
         named = {key: public[key] for key in ("control", "task") if key in public}
         self.journal.reserve_grade((blind_id, name), grader.limit_usd, **named)
         try:
-            result = grader.ask(question.text)
+            result = grader.ask(question.asked)
         except GradingInterruptedError as interruption:
             graded = self._graded(blind_id, grader, interruption.result, question, public)
             with held():
@@ -250,7 +257,7 @@ class GradingRun:
         detail: dict[str, Any] = {}
         outcome = PENDING
         if observation.status is not Status.COMPLETED:
-            reason = observation.status.value
+            reason = next(iter(observation.problems), observation.status.value)
         else:
             try:
                 outcome, detail = question.read(text)
@@ -272,6 +279,8 @@ class GradingRun:
             "configurationDigest": grader.digest,
             "problems": list(observation.problems),
         }
+        if (measured := command.measured(observation)) is not None:
+            fields["command"] = measured
         private = {"record": record, "reply": text, **_without(result.private, "answer")}
         if outcome == "guessed":
             private["guess"] = detail["guess"]

@@ -80,7 +80,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--providers",
         dest="trials_providers",
         metavar="FILE",
-        help="The provider commands for --transport provider (agent-trials providers checks it).",
+        help="The provider commands for --transport provider, and the adjudicator that is a command"
+        " (agent-trials providers checks it).",
     )
     add(
         "--cli-version",

@@ -2,6 +2,7 @@
 
 The rules:
     a grader's transport is described                              -> _described
+    the file of --providers has one adjudicator, so one grader is a command -> _one_command
     no credential stands in a study                                -> _environment
     what a packet holds beside the answer is declared neutral      -> _neutral
     with two adjudicators it is registered what a difference means -> _disagreement
@@ -33,15 +34,23 @@ def adjudicator_findings(manifest: Manifest) -> Iterator[Finding]:
     for path, grader in graders:
         yield from _described(path, grader)
         yield from _environment(path, grader)
+    yield from _one_command(graders)
     yield from _neutral(adjudicator)
     yield from _disagreement(adjudicator)
 
 
 def _described(path: KeyPath, grader: GraderSettings) -> Iterator[Finding]:
-    block = grader.http if grader.transport == "http" else grader.cli
-    if block is None:
+    blocks = {"http": grader.http, "cli": grader.cli, "command": grader.command}
+    if blocks[grader.transport] is None:
         table = ".".join(map(str, (*path, grader.transport)))
         yield Finding((*path, "transport"), f"there is no table [{table}]", "add that table")
+
+
+def _one_command(graders: list[tuple[KeyPath, GraderSettings]]) -> Iterator[Finding]:
+    commands = [path for path, grader in graders if grader.transport == "command"]
+    for path in commands[1:]:
+        what = "both graders are commands, and the file of --providers has one adjudicator"
+        yield Finding((*path, "transport"), what, "ask one of them over another transport")
 
 
 def _environment(path: KeyPath, grader: GraderSettings) -> Iterator[Finding]:
@@ -53,9 +62,12 @@ def _environment(path: KeyPath, grader: GraderSettings) -> Iterator[Finding]:
 
 
 def _neutral(adjudicator: AdjudicatorSettings) -> Iterator[Finding]:
-    if adjudicator.neutral and adjudicator.packet == "answer":
-        what = "fields are declared neutral, and a packet of the answer holds none of them"
-        yield Finding((*PATH, "neutral"), what, 'leave it out, or write packet = "structured"')
+    if adjudicator.is_structured:
+        return
+    for name in ("neutral", "neutral_measurements"):
+        if getattr(adjudicator, name):
+            what = "fields are declared neutral, and a packet of the answer holds none of them"
+            yield Finding((*PATH, name), what, 'leave it out, or write packet = "structured"')
 
 
 def _disagreement(adjudicator: AdjudicatorSettings) -> Iterator[Finding]:

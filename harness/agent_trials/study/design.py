@@ -6,7 +6,8 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     the order of the arms goes with no category of tasks         -> unconfounded
     what is registered can be measured on some transport         -> measurable
     p-values can become small with so many tasks                 -> significance
-    an adjudicator sees no duration or size, which tell an arm   -> blinded
+    an adjudicator sees no duration or size, which tell an arm,
+    and no word of who answers on its own success                -> blinded
     a provider is not told the answer, and shows which arm it was -> told
 """
 
@@ -143,6 +144,16 @@ def _blinded(manifest: Manifest) -> Iterator[Problem]:
         if name in TELLING:
             what = f"{name} is declared neutral, and arms often differ in it: grading is less blind"
             yield Problem("adjudicator.neutral", what, "leave it out, or say why in the protocol")
+    if adjudicator and "outcomes" in adjudicator.neutral:
+        what = "outcomes are declared neutral: who answered tells the adjudicator how well it did"
+        yield Problem("adjudicator.neutral", what, "leave it out, or say why in the protocol")
+    if adjudicator and adjudicator.neutral_measurements:
+        what = "an adjudicator sees measurements that a provider reports of itself"
+        remedy = "name none that the treatment alone has, or leave them out"
+        yield Problem("adjudicator.neutral_measurements", what, remedy)
+    if adjudicator and adjudicator.command and not adjudicator.is_structured:
+        what = "a command is given the text of the answers, and may send its input elsewhere"
+        yield Problem("adjudicator.packet", what, 'leave it out, or write "structured"')
     if adjudicator and adjudicator.model == manifest.agent.model:
         what = "the model that answers also grades, and may share its own mistakes"
         yield Problem("adjudicator.model", what, "register another model")

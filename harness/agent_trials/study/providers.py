@@ -5,6 +5,7 @@ The format is that of the study provider CLI contract v1, names included. Rules:
     a model has one command per scenario (arm)
     an allowlist names variables in capitals, each once, and none that changes which code runs
     a command and its arguments hold no NUL, and a command no line break
+    who answers does not grade: an adjudicator is another command than every provider
     a content hash that stands in the file is that of the file as it is
 The digest ``sha256-normalized-v1``: fill in the defaults, leave ``contentHash`` out, write the rest
 as RFC 8785 does (keys by UTF-16 units, numbers as JavaScript writes them), SHA-256 of that in hex.
@@ -239,8 +240,14 @@ def _findings(configuration: Configuration) -> Iterator[Finding]:
                 yield Finding((*path, "scenarioIds", place), what, "keep one of the two")
             seen.add(mapped)
         yield from _bounded(path, provider)
-    if configuration.adjudicator is not None:
-        yield from _bounded(("adjudicator",), configuration.adjudicator)
+    grader = configuration.adjudicator
+    if grader is not None:
+        yield from _bounded(("adjudicator",), grader)
+        for each in configuration.providers:
+            if (each.command, each.args) == (grader.command, grader.args):
+                what = f"it is the command that answers for {each.modelId}, and no provider grades"
+                yield Finding(("adjudicator", "command"), what, "name another command")
+                break
 
 
 def _bounded(path: KeyPath, entry: Bounded) -> Iterator[Finding]:

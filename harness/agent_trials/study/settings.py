@@ -451,18 +451,39 @@ class AdjudicatorCliSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AdjudicatorCommandSettings:
+    """A command of one's own for one grading: the ``adjudicator`` of the file of --providers.
+
+    ``providers`` is the digest of that file, where the study fixes it. Sizes are bytes.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    providers: Text | Operator = "operator"
+    charge: Literal["reservation", "priced"] = "reservation"
+    max_input_bytes: Annotated[int, Field(ge=1, le=8_000_000, strict=True)] = 1_000_000
+    max_output_bytes: Annotated[int, Field(ge=1, le=256_000, strict=True)] = 256_000
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] | None = None
+    timeout_seconds: Count = 180
+
+
+@dataclass(frozen=True, kw_only=True)
 class GraderSettings:
     """Who grades: a model behind a transport of its own, and what one grading may cost, USD."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
-    transport: Literal["http", "cli"]
+    transport: Literal["http", "cli", "command"]
     model: Text
     limit_usd: PositiveMoney
     http: AdjudicatorHttpSettings | None = None
     cli: AdjudicatorCliSettings | None = None
+    command: AdjudicatorCommandSettings | None = None
 
 
-NeutralField = Literal["execution_status", "duration_ms", "response_bytes"]
+NeutralField = Literal[
+    "execution_status", "duration_ms", "response_bytes",
+    "outcomes", "evidence_ids", "evidence_presence",
+]  # fmt: skip
+MeasurementName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -470,8 +491,9 @@ class AdjudicatorSettings(GraderSettings):
     """The first adjudicator, and how answers are graded, by it and by a second one."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
-    packet: Literal["answer", "structured"] = "answer"
+    packet: Literal["answer", "structured"] | None = None
     neutral: tuple[NeutralField, ...] = ()
+    neutral_measurements: tuple[MeasurementName, ...] = ()
     seed: Annotated[int, Field(strict=True, ge=0)] = 1
     controls: Count = 1
     counted: tuple[Literal["timed-out", "budget-exceeded"], ...] = ()
@@ -480,6 +502,13 @@ class AdjudicatorSettings(GraderSettings):
     guess_arm: bool = False
     second: GraderSettings | None = None
     disagreement: Literal["missing", "first", "lower"] | None = None
+
+    @property
+    def is_structured(self) -> bool:
+        """Return whether graders get a record without the answer; a command does by default."""
+        if self.packet is None:
+            return self.transport == "command"
+        return self.packet == "structured"
 
 
 @dataclass(frozen=True, kw_only=True)
