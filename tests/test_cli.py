@@ -110,7 +110,7 @@ def test_a_mistyped_command_is_answered_with_the_nearest_one() -> None:
 
     assert result.exit_code == 2
     assert "no command 'freze'; did you mean 'freeze'?" in result.stderr
-    assert "known are new, check, freeze" in call("zzz").stderr
+    assert "known are new, check, select, freeze" in call("zzz").stderr
 
 
 @pytest.mark.parametrize(
@@ -430,3 +430,27 @@ def test_what_cannot_be_verified_at_all_is_refused(ledger: Path, arguments: Iter
 
     assert result.exit_code == 4
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_selects_tasks_and_writes_their_lock_once(tmp_path: Path) -> None:
+    lock = tmp_path / "tasks.lock.json"
+    rows = EXAMPLE.parent / "swebench" / "verified_instances.jsonl"
+    first = call("select", str(rows), "--n", "2", "--into", str(lock), "--harness-version", "5.0.2")
+    again = call("select", str(rows), "--n", "3", "--into", str(lock))
+
+    assert first.output.splitlines()[:2] == ["astropy__astropy-12907", "django__django-10097"]
+    assert "sha256-of-text-with-newline sha256:" in first.output
+    assert json.loads(lock.read_text("utf-8"))["pins"]["harness_version"] == "5.0.2"
+    assert again.exit_code == 4
+    assert "a lock is never made again" in again.output
+    assert "django" not in again.output
+
+
+def test_select_refuses_a_list_that_is_too_short(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"instance_id": "a__b-1", "repo": "a/b"}\n', "utf-8")
+    ran = call("select", str(rows), "--into", str(tmp_path / "lock"))
+
+    assert ran.exit_code == 4
+    assert "it has fewer instances (1) than --n 15" in ran.output
+    assert not (tmp_path / "lock").exists()

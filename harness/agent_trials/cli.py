@@ -24,6 +24,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "agent_trials.commands.check",
         "Say everything that is wrong or doubtful in a study.",
     ),
+    "select": (
+        "agent_trials.commands.select",
+        "Select a benchmark's tasks by a rule that leaves nobody a choice.",
+    ),
     "freeze": ("agent_trials.commands.freeze", "Fix a study before its first paid attempt."),
     "amend": ("agent_trials.commands.amend", "Record what was changed in a frozen study."),
     "prepare": (
