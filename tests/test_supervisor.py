@@ -58,7 +58,25 @@ def test_forgets_a_group_that_nobody_is_in() -> None:
     """Its number may be given to a stranger."""
     reused = Process(13, 1, 13, "t9", "editor")
 
-    assert follow([AGENT, LEADER], [AGENT], [AGENT, reused]) == [11]
+    assert follow([AGENT, LEADER], [AGENT], [AGENT], [AGENT, reused]) == [11]
+
+
+def test_finds_in_the_next_listing_what_one_listing_missed() -> None:
+    """The agent forked and ended while the processes whose numbers had been read were looked at."""
+    tables = iter([[STRANGER], [STRANGER, orphan(CHILD)]])
+    tree = Tree(ROOT, lambda: next(tables), memory=True)
+    tree.follow(AGENT.group)
+
+    assert not tree.is_empty()
+
+
+def test_is_empty_when_two_listings_in_a_row_show_nobody() -> None:
+    tables = iter([[AGENT], [STRANGER], [STRANGER]])
+    tree = Tree(ROOT, lambda: next(tables), memory=True)
+    tree.follow(AGENT.group)
+
+    assert not tree.is_empty()
+    assert tree.is_empty()
 
 
 def test_needs_no_memory_where_orphans_come_to_the_root() -> None:

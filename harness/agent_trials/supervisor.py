@@ -14,7 +14,9 @@ Times are ``time.monotonic_ns()``, which processes of one machine share.
 On Linux the supervisor is a child subreaper: whatever the agent started, in whatever group or
 session, becomes its child when orphaned, so the tree is ended when ``waitpid`` knows no child.
 Elsewhere the tree is followed by listing processes twice a second while the agent runs; what leaves
-group and parent between two looks is not seen.
+group and parent between two looks is not seen. A listing is no snapshot: the numbers are read first,
+the processes one by one afterwards, so one that was started and orphaned in between is not in it,
+and its parent is not either. It is in the next one; nothing is forgotten or over before that.
 """
 
 from __future__ import annotations
@@ -111,6 +113,7 @@ class Tree:
         self.memory = memory
         self.known: dict[int, str] = {}
         self.groups: set[int] = set()
+        self.inhabited: set[int] = set()
 
     def living(self) -> list[Process]:
         """Return the living processes of the tree without its root."""
@@ -132,9 +135,20 @@ class Tree:
 
     def _remember(self, found: dict[int, Process]) -> None:
         self.known = {process.pid: process.born for process in found.values()}
-        # A group keeps its number while it has members, so a number without any is forgotten.
+        # A group keeps its number while it has members; a number without any in two listings (one
+        # may miss a member, see the module) is forgotten, for it may be given to a stranger.
         led = {process.pid for process in found.values() if process.group == process.pid}
-        self.groups = (self.groups | led) & {process.group for process in found.values()}
+        before, self.inhabited = self.inhabited, {process.group for process in found.values()}
+        self.groups = (self.groups | led) & (before | self.inhabited)
+
+    def follow(self, group: int) -> None:
+        """Take a group for the tree's from now on."""
+        self.groups.add(group)
+        self.inhabited.add(group)
+
+    def is_empty(self) -> bool:
+        """Tell whether two listings in a row show nobody; one may miss somebody."""
+        return not self.living() and not self.living()
 
 
 class Supervisor:
@@ -173,7 +187,7 @@ class Supervisor:
         with open(reading, "rb") as pipe:  # noqa: PTH123 - a descriptor, no path
             refusal = pipe.read().decode()
         if self.tree.memory:
-            self.tree.groups.add(self.agent)
+            self.tree.follow(self.agent)
         if refusal:
             os.waitpid(self.agent, 0)
             self.say("failed", refusal)
@@ -257,7 +271,7 @@ class Supervisor:
 
     def _over(self) -> bool:
         self._reap()
-        return self.childless and (self.subreaper or not self.tree.living())
+        return self.childless and (self.subreaper or self.tree.is_empty())
 
 
 def send(pid: int, number: int) -> None:
