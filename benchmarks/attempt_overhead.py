@@ -9,6 +9,8 @@ command finds its folder laid out and its output is thrown away. The model think
 before each of its three answers; no real one takes 0. Printed are medians and their ratio, which
 may be 1.03. The CLI's own time scatters by more than that on a busy machine; so what an attempt
 took beyond the process it ran is printed as well, which does not scatter with it.
+
+As in a session, the next attempt's supervisor is started while this one's process runs.
 """
 
 # ruff: noqa: T201 - figures are what it is for
@@ -34,6 +36,7 @@ from agent_trials.attempt import run_attempt
 from agent_trials.records import Status
 from agent_trials.rehearsal.messages_server import MessagesServer
 from agent_trials.rehearsal.model import respond
+from agent_trials.standby import Spare
 from agent_trials.study.settings import CorpusFilter
 from agent_trials.workspace import export, git
 from claude_bench import ANNOTATE, PAGE, PLACE, Bench, docs_server
@@ -93,12 +96,12 @@ def bare(request: AttemptRequest, folder: Path) -> float:
 
 
 def attempt(
-    request: AttemptRequest, journal: Journal, planned: PlannedAttempt
+    request: AttemptRequest, journal: Journal, planned: PlannedAttempt, spare: Spare
 ) -> tuple[float, float]:
     """Return how many seconds an attempt takes, and how many of them are not its process's."""
     began = time.perf_counter()
     journal.admit_and_reserve(planned, [planned], request.limit_usd)
-    result = run_attempt(request)
+    result = run_attempt(request, spare)
     journal.settle(planned, result)
     taken = time.perf_counter() - began
     seen = result.observation
@@ -118,7 +121,11 @@ def main() -> None:
     given = parser.parse_args()
     alone: list[float] = []
     through: list[tuple[float, float]] = []
-    with tempfile.TemporaryDirectory() as name, MessagesServer(thinking(given.think)) as api:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        MessagesServer(thinking(given.think)) as api,
+        Spare() as spare,
+    ):
         folder = Path(name)
         corpus = make_corpus(folder, given.files)
         servers = (docs_server(folder / "checkout"),) if given.treatment else ()
@@ -131,7 +138,7 @@ def main() -> None:
         journal = ledgers.create(folder / "ledger.jsonl", [], capUsd="1000")
         for planned in ledgers.plan(tasks=given.runs, arms=("one",)):
             alone.append(bare(request, corpus.folder))
-            through.append(attempt(request, journal, planned))
+            through.append(attempt(request, journal, planned, spare))
     show(alone, [taken for taken, _ in through], [beyond for _, beyond in through])
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from agent_trials.agents.base import InterruptibleAgent
     from agent_trials.records import AttemptRequest
+    from agent_trials.standby import Spare
 
 PROBLEM_OF = {
     WorkspaceError: (Status.INVALID_SETUP, "workspace"),
@@ -42,13 +43,15 @@ class AttemptInterrupted(BaseException):
         super().__init__(str(cause))
 
 
-def run_attempt(request: AttemptRequest) -> AttemptResult:
+def run_attempt(request: AttemptRequest, spare: Spare | None = None) -> AttemptResult:
     """Return what one attempt showed, whatever happened to it.
+
+    ``spare`` saves the start of a supervisor where several attempts follow each other here.
 
     Raises:
         AttemptInterrupted: something outside ended it; everything that it started has ended too.
     """
-    agent = _agent(request.transport)
+    agent = _agent(request.transport, spare)
     try:
         with export.export(request.corpus, writable_arm=False) as folder:
             result = agent.ask(request, folder)
@@ -60,7 +63,7 @@ def run_attempt(request: AttemptRequest) -> AttemptResult:
     return dataclasses.replace(result, observation=observation)
 
 
-def _agent(transport: str) -> InterruptibleAgent:
+def _agent(transport: str, spare: Spare | None) -> InterruptibleAgent:
     """Return a fresh agent; its module is loaded when a study first needs it (an SDK takes 1 s)."""
     if transport == "http":
         from agent_trials.agents.messages_api import MessagesApi  # noqa: PLC0415 - as said
@@ -69,7 +72,7 @@ def _agent(transport: str) -> InterruptibleAgent:
     if transport == "cli":
         from agent_trials.agents.claude_cli import ClaudeCli  # noqa: PLC0415 - as said
 
-        return ClaudeCli()
+        return ClaudeCli(spare=spare)
     if transport == "provider":
         from agent_trials.agents.provider_cli import ProviderCli  # noqa: PLC0415 - as said
 

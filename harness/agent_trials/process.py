@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from agent_trials.standby import Spare
+
 INTERRUPT = "interrupt"
 _CHUNK = 65_536
 _MILLISECOND_NS = 1_000_000
@@ -114,10 +116,13 @@ def run(
     limits: Limits,
     *,
     on_started: Callable[[int], None] | None = None,
+    spare: Spare | None = None,
 ) -> ProcessResult:
     """Run a program to its end and return what is known of it.
 
-    ``on_started`` is called with its process id. May be called from any thread.
+    ``on_started`` is called with its process id. Its supervisor is the ``spare`` one if there is
+    one, and the next spare one is started when the program has begun to write. May be called from
+    any thread.
 
     Raises:
         AgentError: it could not be started.
@@ -125,7 +130,9 @@ def run(
             on after everything has been ended.
     """
     has_input = not isinstance(given, Silent)
-    with Supervised(command.argv, command.folder, command.environment, has_input) as child:
+    with Supervised(
+        command.argv, command.folder, command.environment, has_input, spare=spare
+    ) as child:
         return _Conversation(child, given, limits, on_started).hold()
 
 
@@ -234,6 +241,8 @@ class _Conversation:
         """Take what has come on stdout; False at its end."""
         if (chunk := _read(self.child.stdout)) is None:
             return True
+        if chunk and not self.stdout.arrivals:
+            self.child.make_spare()
         self.stdout.add(chunk, time.monotonic_ns() // _MILLISECOND_NS)
         if self.stdout.over_bound and self.ladder.jump_to_the_end():
             self.child.command("SIGKILL")

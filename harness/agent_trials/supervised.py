@@ -7,7 +7,6 @@ import os
 import select
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -16,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agent_trials.errors import AgentError
+from agent_trials.standby import Standby
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-_BOOT = "import sys; sys.path.append(sys.argv[3]); from agent_trials.supervisor import main; main()"
-_SOURCE_ROOT = Path(__file__).parent.parent
-# Where python itself is linked against a library outside the loader's own folders.
-_LOADER_VARIABLES = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+    from agent_trials.standby import Spare
+
 _END_SECONDS = 20.0
 _LAST_WORDS = (b"done", b"failed")
 _COMMANDS = {"SIGINT": b"i", "SIGTERM": b"t", "SIGKILL": b"k"}
@@ -69,6 +67,7 @@ class Supervised:
         has_input: bool,  # noqa: FBT001 - the one caller names it
         *,
         follow_by_listing: bool = sys.platform != "linux",
+        spare: Spare | None = None,
     ) -> None:
         self.program = _program(argv, environment)
         self._folder = folder
@@ -79,19 +78,17 @@ class Supervised:
             environment,
         )
         self._has_input = has_input
-        self._open: set[int] = set()
-        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._spare = spare
+        self._standby: Standby | None = None
         self._heard = b""
         self._silent = False
         self._orderly = False
         self._pid: int | None = None
-        self.status = -1
-        self.stdin: int | None = None
         self.over = False
         self.survivors: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
-        """Start the supervisor and tell it what to start."""
+        """Tell a supervisor what to start."""
         try:
             self._start()
         except BaseException:
@@ -109,40 +106,25 @@ class Supervised:
         self._end()
 
     def _start(self) -> None:
-        control_end, self._control = self._pipe()
-        self.status, status_end = self._pipe()
-        self.stdout, stdout_end = self._pipe()
-        self.stderr, stderr_end = self._pipe()
-        stdin_end = subprocess.DEVNULL
-        if self._has_input:
-            stdin_end, self.stdin = self._pipe()
-            os.set_blocking(self.stdin, False)
-        for pipe in (self.status, self.stdout, self.stderr):
-            os.set_blocking(pipe, False)
-        self._supervisor = subprocess.Popen(
-            (
-                *(sys.executable, "-I", "-S", "-c", _BOOT),
-                *(str(control_end), str(status_end), str(_SOURCE_ROOT)),
-            ),
-            stdin=stdin_end,
-            stdout=stdout_end,
-            stderr=stderr_end,
-            pass_fds=(control_end, status_end),
-            env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ},
-            cwd="/",
-            start_new_session=True,
-        )
-        for pipe in {control_end, status_end, stdout_end, stderr_end, stdin_end} & self._open:
-            self._close(pipe)
+        take = Standby if self._spare is None else self._spare.take
+        self._standby = standby = take(has_input=self._has_input)
+        self.status, self.stdout, self.stderr = standby.status, standby.stdout, standby.stderr
+        self.stdin = standby.stdin
         with suppress(BrokenPipeError):  # then the status pipe tells of it
             unsent = memoryview(self._order)
             while unsent:
-                unsent = unsent[os.write(self._control, unsent) :]
+                unsent = unsent[os.write(standby.control, unsent) :]
+
+    def make_spare(self) -> None:
+        """Have the next program's supervisor started, now that this one's program is at work."""
+        if self._spare is not None:
+            self._spare.make_ready(has_input=self._has_input)
 
     def command(self, step: str) -> None:
         """Have a step of the ladder taken."""
-        with suppress(BrokenPipeError):
-            os.write(self._control, _COMMANDS[step])
+        if self._standby is not None:
+            with suppress(BrokenPipeError):
+                os.write(self._standby.control, _COMMANDS[step])
 
     def listen(self) -> list[AgentStarted | AgentEnded]:
         """Return what the supervisor has said since.
@@ -179,18 +161,8 @@ class Supervised:
 
     def close_stdin(self) -> None:
         """Let the program read the end of its input."""
-        if self.stdin is not None:
-            self._close(self.stdin)
-            self.stdin = None
-
-    def _pipe(self) -> tuple[int, int]:
-        ends = os.pipe()
-        self._open.update(ends)
-        return ends
-
-    def _close(self, pipe: int) -> None:
-        self._open.discard(pipe)
-        os.close(pipe)
+        if self._standby is not None:
+            self._standby.close_stdin()
 
     def _end(self) -> None:
         """End everything and wait for it; a second Ctrl-C does not shorten the wait."""
@@ -206,16 +178,13 @@ class Supervised:
             raise interruption
 
     def _await_the_end(self, deadline: float) -> None:
-        for pipe in self._open - {self.status}:
-            self._close(pipe)
-        if self._supervisor is not None:
-            self._await_silence(deadline)
-            self._supervisor.kill()
-            self._supervisor.wait()
-            if self._pid is not None and not self._orderly:
-                _kill_group(self._pid)
-        for pipe in set(self._open):
-            self._close(pipe)
+        if self._standby is None:
+            return
+        self._standby.let_go()
+        self._await_silence(deadline)
+        self._standby.close()
+        if self._pid is not None and not self._orderly:
+            _kill_group(self._pid)
 
     def _await_silence(self, deadline: float) -> None:
         """Wait for the end of the status pipe: the supervisor has ended, and the tree before it."""

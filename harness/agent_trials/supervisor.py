@@ -1,7 +1,8 @@
 """Stands between the harness and an agent, so that nothing of an attempt outlives it.
 
 Runs as a program of its own (``python -I -S``, see ``process``), imports little because it starts
-once per attempt, and speaks with the harness over two pipes:
+once per attempt, may be started before it is known what for, and speaks with the harness over two
+pipes:
 
     control, from the harness   the program to start, then one letter per command:
                                 i = SIGINT, t = SIGTERM to the agent; k = end the whole tree now.
@@ -14,9 +15,9 @@ Times are ``time.monotonic_ns()``, which processes of one machine share.
 On Linux the supervisor is a child subreaper: whatever the agent started, in whatever group or
 session, becomes its child when orphaned, so the tree is ended when ``waitpid`` knows no child.
 Elsewhere the tree is followed by listing processes twice a second while the agent runs; what leaves
-group and parent between two looks is not seen. A listing is no snapshot: the numbers are read first,
+group and parent between two looks is not seen. A listing is no snapshot: numbers are read first,
 the processes one by one afterwards, so one that was started and orphaned in between is not in it,
-and its parent is not either. It is in the next one; nothing is forgotten or over before that.
+nor is its parent. It is in the next one; no group is forgotten and nothing is over before that.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ SWEEP_SECONDS = 10.0
 """How long the tree is hunted; what no signal ends (disk sleep, another user) is only named."""
 
 LOOK_SECONDS = 0.5
+ORDER_LOOK_MS = 500
 COLUMNS = ("pid", "ppid", "pgid", "stat", "lstart", "comm")
 # One -o each: elsewhere than on Linux an equals sign takes the rest of its argument for a heading.
 LISTING = ("ps", "-A", *(part for name in COLUMNS for part in ("-o", f"{name}=")))
@@ -154,13 +156,13 @@ class Tree:
 class Supervisor:
     """Starts the agent, obeys the harness, ends the tree."""
 
-    def __init__(self, control: int, status: int, *, subreaper: bool) -> None:
+    def __init__(self, control: int, status: int, harness: int, *, subreaper: bool) -> None:
         self.control = control
         self.status = status
         self.subreaper = subreaper
         table = table_from_proc if subreaper else table_from_ps
         self.tree = Tree(os.getpid(), table, memory=not subreaper)
-        self.harness = os.getppid()
+        self.harness = harness
         self.agent = 0
         self.exited = False
         self.killing = False
@@ -332,6 +334,18 @@ def read_program(control: int) -> tuple[bool, bytes, list[bytes], dict[bytes, by
     return way == b"subreaper", folder, arguments, {name: value for name, _, value in pairs}
 
 
+def await_order(control: int, harness: int) -> None:
+    """Wait for what to start, which may be long in coming; not longer than the harness lives.
+
+    A process that the harness forked may hold the control pipe open after the harness's end.
+    """
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    while not poll.poll(ORDER_LOOK_MS):
+        if os.getppid() != harness:
+            os._exit(0)
+
+
 def _some(control: int, most: int) -> bytes:
     data = os.read(control, most)
     if not data:
@@ -340,16 +354,17 @@ def _some(control: int, most: int) -> bytes:
 
 
 def main() -> None:
-    """Run one agent; the numbers of the control and status pipes are the two arguments."""
-    control, status = int(sys.argv[1]), int(sys.argv[2])
+    """Run one agent; the arguments are the numbers of the control and status pipes and harness."""
+    control, status, harness = map(int, sys.argv[1:4])
     for pipe in (control, status):
         os.set_inheritable(pipe, False)  # noqa: FBT003 - the system call's own signature
     for number in ALL_SIGNALS:
         libc.signal(number, IGNORE if number in IGNORED else DEFAULT)
+    await_order(control, harness)
     subreaper, folder, arguments, environment = read_program(control)
     if subreaper and libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         subreaper = False
-    supervisor = Supervisor(control, status, subreaper=subreaper)
+    supervisor = Supervisor(control, status, harness, subreaper=subreaper)
     if supervisor.start(folder, arguments, environment):
         supervisor.watch()
         supervisor.sweep()

@@ -292,6 +292,20 @@ def test_a_change_through_a_shared_file_stops_every_later_attempt(
             pytest.fail("a spoiled master was handed out")
 
 
+def test_reads_no_file_twice_that_two_folders_share(corpus: SealedCorpus, tmp_path: Path) -> None:
+    """What is one file was compared when the other name of it was; what is not, is read."""
+    seen = tmp_path / "seen"
+    (seen / "docs/a").mkdir(parents=True)
+    os.link(corpus.folder / "docs/a/b.md", seen / "docs/a/b.md")
+    for name in ("docs/a/b.md", "README.md"):
+        file = corpus.folder / name
+        file.chmod(0o644)
+        file.write_text("spoiled", encoding="utf-8")
+
+    assert export.differences(corpus, corpus.folder) == ("README.md", "docs/a/b.md")
+    assert export.differences(corpus, corpus.folder, seen=seen) == ("README.md",)
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_writable_arm_changes_only_its_own_export(
     corpus: SealedCorpus, place: Path, change: Callable[[Path], None]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agent_trials.errors import Problem
     from agent_trials.process import ProcessResult
     from agent_trials.records import AttemptRequest, Secret
+    from agent_trials.standby import Spare
 
 _STDERR_BYTES = 1024 * 1024
 _PROBE_SECONDS = 60
@@ -49,13 +50,19 @@ class ClaudeCli:
     Args:
         operator: the environment that the allowlist picks from; the harness's own by default.
         prior: what the session had cost before, where the attempt resumes one.
+        spare: the supervisor kept in reserve, if any.
     """
 
     def __init__(
-        self, operator: Mapping[str, str] | None = None, *, prior: SessionTotals | None = None
+        self,
+        operator: Mapping[str, str] | None = None,
+        *,
+        prior: SessionTotals | None = None,
+        spare: Spare | None = None,
     ) -> None:
         self._operator = dict(os.environ if operator is None else operator)
         self._prior = prior
+        self._spare = spare
         self._at_risk: Decimal = ZERO
         self._known: AttemptResult | None = None
 
@@ -125,6 +132,7 @@ class ClaudeCli:
                     stderr_bytes=_STDERR_BYTES,
                 ),
                 on_started=started.append,
+                spare=self._spare,
             )
         except AgentError:
             if not started:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent_trials.preflight import Prepared
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.resuming import Recorded
+    from agent_trials.standby import Spare
 
 PACKAGES = ("pytest-agent-trials", "pytest", "anthropic", "mcp", "pydantic")
 
@@ -39,6 +40,8 @@ def open_run(
     project: Path,
     base_url: str | None,
     clock: Callable[[], datetime],
+    *,
+    spare: Spare,
 ) -> StudyRun:
     """Open the ledger with ``run-opened`` and ``preflight-passed``, and return the run.
 
@@ -62,7 +65,7 @@ def open_run(
     if plan.mode == "paid":
         ledgers.opened(plan.study.folder, _record(plan, journal.run_id, clock()))
     journal.passed_preflight(dict(prepared.facts))
-    return StudyRun(plan, prepared, journal, base_url)
+    return StudyRun(plan, prepared, journal, base_url, spare)
 
 
 def _reopen(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent_trials.preflight import Prepared
     from agent_trials.records import AttemptResult, McpServer, PlannedAttempt, SealedCorpus
     from agent_trials.session.admission import RunPlan
+    from agent_trials.standby import Spare
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,22 @@ class StudyRun:
         prepared: what the preflight found.
         journal: the open ledger.
         base_url: the rehearsal's scripted API; None for the provider's own.
+        spare: the supervisor that this process keeps in reserve for whichever run is next.
     """
 
     def __init__(
-        self, plan: RunPlan, prepared: Prepared, journal: Journal, base_url: str | None
+        self,
+        plan: RunPlan,
+        prepared: Prepared,
+        journal: Journal,
+        base_url: str | None,
+        spare: Spare,
     ) -> None:
         self.plan = plan
         self.prepared = prepared
         self.journal = journal
         self.base_url = base_url
+        self.spare = spare
         self.closed = False
         self.tasks = {task.id: task for task in plan.study.manifest.tasks}
         self.planned = {each.cell: each for each in plan.attempts}
@@ -93,14 +101,18 @@ class StudyRun:
 
     @classmethod
     def join(
-        cls, handed: Handed, environ: Mapping[str, str], clock: Callable[[], datetime]
+        cls,
+        handed: Handed,
+        environ: Mapping[str, str],
+        clock: Callable[[], datetime],
+        spare: Spare,
     ) -> StudyRun:
         """Return the run as a worker process takes part in it."""
         plan = handed.plan
         known = {name: Secret(environ.get(name, "")) for name in plan.secrets}
         plan = dataclasses.replace(plan, secrets=known)
         journal = Journal.join(handed.ledger, run=handed.run, clock=clock)
-        return cls(plan, handed.prepared, journal, handed.base_url)
+        return cls(plan, handed.prepared, journal, handed.base_url, spare)
 
     def corpus(self, planned: PlannedAttempt) -> SealedCorpus:
         """Return the sealed corpus of the attempt's task."""
@@ -147,7 +159,7 @@ class StudyRun:
         """
         started = time.monotonic()
         try:
-            result = run_attempt(request)
+            result = run_attempt(request, self.spare)
         except AttemptInterrupted as interruption:
             self._settle(planned, interruption.result, started)
             raise interruption.cause from None

@@ -19,6 +19,7 @@ from agent_trials.session.admission import Admission
 from agent_trials.session.collection import cells
 from agent_trials.session.run import Handed, StudyRun
 from agent_trials.session.signals import Interruptions
+from agent_trials.standby import Spare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +51,7 @@ class Runs:
     def __init__(self, project: Path) -> None:
         self._project = project
         self._resources = ExitStack()
+        self._spare = self._resources.enter_context(Spare())
         self._interruptions = Interruptions()
         self._heads = signed.SignedHeads(None)
         self.open_runs: dict[Key, StudyRun] = {}
@@ -93,7 +95,9 @@ class Runs:
         parts, runs.skipped, runs.recorded, selected = pickle.loads(  # noqa: S301
             base64.b64decode(handed)
         )
-        runs.open_runs = {key: StudyRun.join(part, environ, now) for key, part in parts.items()}
+        runs.open_runs = {
+            key: StudyRun.join(part, environ, now, runs._spare) for key, part in parts.items()
+        }
         runs._interruptions.install()
         return runs, selected
 
@@ -133,7 +137,7 @@ class Runs:
             )
 
             base_url = self._resources.enter_context(scripted_api())
-        run = opening.open_run(plan, prepared, self._project, base_url, now)
+        run = opening.open_run(plan, prepared, self._project, base_url, now, spare=self._spare)
         self.open_runs[plan.study.folder, plan.phase] = run
         self.header += text.heading(plan, run.journal.head)
         self.header += [f"agent-trials: {line}" for line in self._heads.opened(run.journal)]

@@ -160,7 +160,7 @@ def export(
         yield folder
         if not writable_arm:
             verify(corpus, folder)
-            verify(corpus, corpus.folder)
+            verify(corpus, corpus.folder, seen=folder)
     except BaseException as error:
         _remove_in_passing(folder, error)
         raise
@@ -200,13 +200,15 @@ def _remove_in_passing(folder: Path, error: BaseException) -> None:
         error.add_note(str(leftover))
 
 
-def verify(corpus: SealedCorpus, folder: Path) -> None:
+def verify(corpus: SealedCorpus, folder: Path, *, seen: Path | None = None) -> None:
     """Compare a folder with what was sealed; further files in it do not count.
+
+    A file that is one with that of a folder already ``seen`` to be as sealed is not read again.
 
     Raises:
         WorkspaceError: a file is missing or its bytes are others.
     """
-    if changed := differences(corpus, folder):
+    if changed := differences(corpus, folder, seen=seen):
         names = ", ".join(changed[:_NAMED_AT_MOST])
         more = f" and {len(changed) - _NAMED_AT_MOST} more" if len(changed) > _NAMED_AT_MOST else ""
         which = "sealed files" if folder == corpus.folder else "export"
@@ -216,9 +218,22 @@ def verify(corpus: SealedCorpus, folder: Path) -> None:
         )
 
 
-def differences(corpus: SealedCorpus, folder: Path) -> tuple[str, ...]:
+def differences(corpus: SealedCorpus, folder: Path, *, seen: Path | None = None) -> tuple[str, ...]:
     """Return the paths whose bytes in the folder are not the sealed ones, or that are missing."""
-    return tuple(file.path for file in corpus.files if not _is_as_sealed(folder, file))
+    return tuple(
+        file.path
+        for file in corpus.files
+        if not (seen and _are_one(f"{folder}/{file.path}", f"{seen}/{file.path}"))
+        and not _is_as_sealed(folder, file)
+    )
+
+
+def _are_one(path: str, other: str) -> bool:
+    """Return whether two paths name one file, links not followed."""
+    try:
+        return os.path.samestat(os.lstat(path), os.lstat(other))
+    except OSError:
+        return False
 
 
 def _is_as_sealed(folder: Path, file: SealedFile) -> bool:
