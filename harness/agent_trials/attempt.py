@@ -13,14 +13,15 @@ from agent_trials import money
 from agent_trials.errors import AgentError, McpServerError, TrialsError, WorkspaceError
 from agent_trials.ledger.charges import METERED
 from agent_trials.records import AttemptResult, Observation, Status
-from agent_trials.workspace import export
+from agent_trials.workspace import site, tree
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from agent_trials.agents.base import InterruptibleAgent
-    from agent_trials.records import AttemptRequest
+    from agent_trials.records import AttemptRequest, Kept
     from agent_trials.standby import Spare
+    from agent_trials.workspace.site import Collected
 
 PROBLEM_OF = {
     WorkspaceError: (Status.INVALID_SETUP, "workspace"),
@@ -44,8 +45,10 @@ class AttemptInterrupted(BaseException):
 
 
 def run_attempt(request: AttemptRequest, spare: Spare | None = None) -> AttemptResult:
-    """Return what one attempt showed, whatever happened to it.
+    """Return what one turn of an attempt showed, whatever happened to it.
 
+    Where the request says ``keep``, the result may name what was kept: whoever has it makes another
+    request with it, on this machine, or calls ``release``.
     ``spare`` saves the start of a supervisor where several attempts follow each other here.
 
     Raises:
@@ -53,14 +56,37 @@ def run_attempt(request: AttemptRequest, spare: Spare | None = None) -> AttemptR
     """
     agent = _agent(request.transport, spare)
     try:
-        with export.export(request.corpus, writable_arm=False) as folder:
-            result = agent.ask(request, folder)
+        with site.laid_out(request) as place:
+            result = agent.ask(place.told(request), place.folder)
+            result = _with(result, place.collect())
+            if request.keep and result.kept is not None:
+                place.stay()
     except (WorkspaceError, McpServerError, AgentError) as error:
         return _infrastructure(agent, error, request)
     except BaseException as cause:
         raise AttemptInterrupted(agent.interrupted(), cause) from cause
     observation = dataclasses.replace(result.observation, export_digest=request.corpus.digest)
-    return dataclasses.replace(result, observation=observation)
+    kept = result.kept if request.keep else None
+    return dataclasses.replace(result, observation=observation, kept=kept)
+
+
+def release(kept: Kept) -> None:
+    """Remove what an attempt left for another turn.
+
+    Raises:
+        WorkspaceError: something in it cannot be removed.
+    """
+    tree.release(kept)
+
+
+def _with(result: AttemptResult, collected: Collected) -> AttemptResult:
+    """Return the result with what was collected of its workspace."""
+    return dataclasses.replace(
+        result,
+        observation=dataclasses.replace(result.observation, **collected.fields),
+        private={**result.private, **collected.private},
+        artifacts={**result.artifacts, **collected.artifacts},
+    )
 
 
 def _agent(transport: str, spare: Spare | None) -> InterruptibleAgent:

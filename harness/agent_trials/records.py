@@ -120,6 +120,55 @@ class SealedCorpus:
 
 
 @dataclass(frozen=True)
+class SealedTree:
+    """A starter of a study: the read-only master from which a task's writable trees are made.
+
+    ``digest`` covers paths, bytes and which files are ``executable``. ``setup`` are commands with
+    everything filled in. ``equal_digest`` is that of the files named in ``equal`` as the preflight
+    laid them out, None before that.
+    """
+
+    name: str
+    folder: Path
+    digest: str
+    files: tuple[SealedFile, ...]
+    executable: tuple[str, ...] = ()
+    setup: tuple[tuple[str, ...], ...] = ()
+    setup_seconds: int = 120
+    equal: tuple[str, ...] = ()
+    equal_digest: str | None = None
+    stop_snapshots: bool = False
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What lies around a writable workspace, apart from it and gone with it.
+
+    ``home`` is a HOME and ``programs`` the first folder of PATH. ``snapshots`` is where the
+    harness's Stop hook writes.
+    """
+
+    home: Path
+    temporary: Path
+    programs: Path
+    snapshots: Path
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What stays of an attempt between two of its turns, on the machine that made it.
+
+    ``session`` is the agent's name of the session, ``spent`` what the session had cost when the
+    turn ended (the agent's own value, None where it is not known).
+    """
+
+    workspace: Path
+    surroundings: Surroundings
+    session: str | None = None
+    spent: Any = None
+
+
+@dataclass(frozen=True)
 class McpServer:
     """A server as the preflight resolved it: absolute command, tools by the server's own names.
 
@@ -208,6 +257,13 @@ class Observation:
     survivors: int | None = None
     provider: Mapping[str, Any] | None = None
     treatment_evidence: Mapping[str, Any] | None = None
+    equal_digest: str | None = None
+    tree_digest: str | None = None
+    setup_ms: int | None = None
+    stops: tuple[Mapping[str, Any], ...] | None = None
+    checker: Mapping[str, Any] | None = None
+    hooks: Mapping[str, int] | None = None
+    side_costs: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as they stand in a ledger line, absent ones as null."""
@@ -223,6 +279,9 @@ class AttemptRequest:
 
     ``transport_settings`` is the study's block for the transport, prices resolved.
     ``limit_usd`` is the attempt's reservation; ``base_url`` is None for the provider's own.
+    ``corpus`` is what the workspace is made from: its type says which kind. ``surroundings`` and
+    ``kept`` belong to writable ones: what lies around it, and what an earlier turn left; with
+    ``keep`` the workspace stays for another turn, and the result names it.
     ``secrets`` holds credentials by variable name, for the transport alone. ``local_tools`` is
     False for who gets all in the prompt, and no tool to look further with. ``provider`` is the job
     of a provider command, for that transport alone.
@@ -233,7 +292,7 @@ class AttemptRequest:
     model: str
     prompt: str = field(repr=False)
     limit_usd: Decimal
-    corpus: SealedCorpus
+    corpus: SealedCorpus | SealedTree
     mcp_servers: tuple[McpServer, ...]
     denied_mcp_tools: tuple[str, ...] = ()
     executable: str | None = None
@@ -243,6 +302,9 @@ class AttemptRequest:
     secrets: Mapping[str, Secret] = field(default_factory=dict)
     local_tools: bool = True
     provider: Any = None
+    surroundings: Surroundings | None = None
+    kept: Kept | None = None
+    keep: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,12 +312,14 @@ class AttemptResult:
     """What an attempt gives back.
 
     ``private`` holds JSON values (answer, details of problems), ``artifacts`` raw bytes (the
-    transcript); both go beside the ledger and are only committed to in it.
+    transcript); both go beside the ledger and are only committed to in it. ``kept`` is there
+    where the request asked to keep the workspace: whoever has it takes another turn or releases it.
     """
 
     observation: Observation
     private: Mapping[str, Any] = field(default_factory=dict, repr=False)
     artifacts: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    kept: Kept | None = None
 
 
 _UNCHANGED = {"mcp_servers"}  # the specification's own spelling

@@ -95,7 +95,8 @@ def test_the_lock_holds_digests_of_the_key_and_never_its_text() -> None:
         ("parameters.engine.default", "tool"),
         ("title", None),
         ("verdict.thresholds.correctness", None),
-        ("follow_up.prompt", "other"),
+        ("follow_up.prompt", "question"),
+        ("controls.prompt", "other"),
     ],
 )
 def test_says_what_a_field_belongs_to(field: str, word: str | None) -> None:

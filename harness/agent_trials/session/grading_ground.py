@@ -77,7 +77,7 @@ def prepare(plan: GradingPlan, into: Path) -> Ground:
     controls = _controls(plan, problems)
     tasks = {task.id: task for task in plan.study.manifest.tasks}
     names = dict.fromkeys(
-        tasks[task].repository for task in (*(case.task for case in plan.cases), *controls)
+        tasks[task].repository or "" for task in (*(case.task for case in plan.cases), *controls)
     )
     corpora = {}
     for name in names:

@@ -188,7 +188,7 @@ class GradingRun:
             attempt,
             asked.question,
             self._key(task),
-            self._ground.corpora[asked.repository],
+            self._ground.corpora[asked.repository or ""],
             settings=self.plan.settings,
             words=self._words,
         )

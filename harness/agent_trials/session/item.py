@@ -12,7 +12,7 @@ from agent_trials.session import keys, text
 from agent_trials.session.collection import planned_of
 
 if TYPE_CHECKING:
-    from agent_trials.records import McpServer, PlannedAttempt, SealedCorpus
+    from agent_trials.records import McpServer, PlannedAttempt, SealedCorpus, SealedTree
     from agent_trials.session.controller import Controller
     from agent_trials.session.run import Settled, StudyRun
 
@@ -23,8 +23,8 @@ class Gate:
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
 
-    def corpus(self, item: pytest.Item) -> SealedCorpus:
-        """Return the sealed corpus of the item's task."""
+    def corpus(self, item: pytest.Item) -> SealedCorpus | SealedTree:
+        """Return what the workspace of the item's task is made from."""
         return self._run(item).corpus(self._planned(item))
 
     def servers(self, item: pytest.Item) -> tuple[McpServer, ...]:
@@ -35,7 +35,7 @@ class Gate:
         self,
         item: pytest.Item,
         planned: PlannedAttempt,
-        corpus: SealedCorpus,
+        corpus: SealedCorpus | SealedTree,
         servers: tuple[McpServer, ...],
     ) -> Attempt:
         """Reserve the attempt's money; what does not fit is an error at set-up, never a skip."""
@@ -81,7 +81,7 @@ class Attempt:
         item: pytest.Item,
         run: StudyRun,
         planned: PlannedAttempt,
-        corpus: SealedCorpus,
+        corpus: SealedCorpus | SealedTree,
         servers: tuple[McpServer, ...],
     ) -> None:
         self.planned = planned

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_trials.preflight import Prepared
+    from agent_trials.records import SealedTree
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.resuming import Recorded
     from agent_trials.standby import Spare
@@ -143,10 +144,15 @@ def opening_fields(plan: RunPlan, prepared: Prepared) -> dict[str, Any]:
         **planned_fields(plan),
         "engineDigests": dict(prepared.parameters),
         "corpora": {name: each.digest for name, each in prepared.corpora.items()},
+        **({"trees": _digests(prepared.trees)} if prepared.trees else {}),
         "cliVersion": prepared.executable_version,
         "environment": environment_facts(),
         "priorLedgers": [lost(run_id, cap) for run_id, cap in plan.lost.items()],
     }
+
+
+def _digests(found: Mapping[str, SealedTree]) -> dict[str, str]:
+    return {name: each.digest for name, each in found.items()}
 
 
 def planned_fields(plan: RunPlan) -> dict[str, Any]:

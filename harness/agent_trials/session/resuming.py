@@ -42,7 +42,7 @@ PLAN = (
     "folderDigest", "scheduleDigest", "attempts", "transport", "model", "transportSettings",
     "attemptUsd", "stopOn", "resume", "infraReruns", "concurrency", "providersDigest",
 )  # fmt: skip
-GROUND = ("cliVersion", "corpora", "engineDigests", "pins")
+GROUND = ("cliVersion", "corpora", "trees", "engineDigests", "pins")
 """Fields of run-opened that must be as they were; those of GROUND are known after the preflight."""
 ANEW = "begin a new ledger, with this one as --prior-ledger"
 

@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_trials.preflight import Prepared
-    from agent_trials.records import AttemptResult, McpServer, PlannedAttempt, SealedCorpus
+    from agent_trials.records import (
+        AttemptResult,
+        McpServer,
+        PlannedAttempt,
+        SealedCorpus,
+        SealedTree,
+    )
     from agent_trials.session.admission import RunPlan
     from agent_trials.standby import Spare
 
@@ -114,13 +120,17 @@ class StudyRun:
         journal = Journal.join(handed.ledger, run=handed.run, clock=clock)
         return cls(plan, handed.prepared, journal, handed.base_url, spare)
 
-    def corpus(self, planned: PlannedAttempt) -> SealedCorpus:
-        """Return the sealed corpus of the attempt's task."""
-        return self.prepared.corpora[self.tasks[planned.cell.task].repository]
+    def corpus(self, planned: PlannedAttempt) -> SealedCorpus | SealedTree:
+        """Return what the workspace of the attempt's task is made from."""
+        repository = self.tasks[planned.cell.task].repository
+        if repository is None:
+            return self.prepared.trees[planned.cell.task]
+        return self.prepared.corpora[repository]
 
     def servers(self, planned: PlannedAttempt) -> tuple[McpServer, ...]:
         """Return the MCP servers that the attempt's arm has for its task's repository."""
-        return self.prepared.servers[planned.cell.arm, self.tasks[planned.cell.task].repository]
+        repository = self.tasks[planned.cell.task].repository
+        return () if repository is None else self.prepared.servers[planned.cell.arm, repository]
 
     def reserve(self, planned: PlannedAttempt) -> None:
         """Reserve the attempt's money, admitting its pair first.
@@ -131,7 +141,10 @@ class StudyRun:
         self.journal.admit_and_reserve(planned, self.pairs[planned.pair], self.reservation)
 
     def request(
-        self, planned: PlannedAttempt, corpus: SealedCorpus, servers: tuple[McpServer, ...]
+        self,
+        planned: PlannedAttempt,
+        corpus: SealedCorpus | SealedTree,
+        servers: tuple[McpServer, ...],
     ) -> AttemptRequest:
         """Return all that the attempt may know."""
         plan, manifest = self.plan, self.plan.study.manifest

@@ -8,6 +8,7 @@ Each function is one rule and yields a finding per place that breaks it:
     what is registered can be measured                        -> endpoints
     an order that is drawn can be drawn again                 -> schedule
     the corpus filter and the generated paths can be used     -> corpus_filter, generated_paths
+    a kind of workspace has what it needs                     -> workspace_checks
     a transport has what it needs                             -> transport_checks
     an adjudicator has what it needs                          -> adjudicator_checks
 """
@@ -22,6 +23,7 @@ from agent_trials.study.adjudicator_checks import adjudicator_findings
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.findings import Finding, KeyPath, nearest
 from agent_trials.study.transport_checks import transport_findings
+from agent_trials.study.workspace_checks import workspace_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,6 +50,7 @@ def manifest_findings(manifest: Manifest, folder_name: str) -> tuple[Finding, ..
         *_schedule(manifest),
         *_corpus_filter(manifest),
         *_generated_paths(manifest),
+        *workspace_findings(manifest),
         *transport_findings(manifest),
         *adjudicator_findings(manifest),
     )
@@ -72,7 +75,7 @@ def _unique(key: str, ids: Iterable[str]) -> Iterator[Finding]:
 
 def _references(manifest: Manifest) -> Iterator[Finding]:
     for index, task in enumerate(manifest.tasks):
-        if task.repository not in manifest.repositories:
+        if task.repository is not None and task.repository not in manifest.repositories:
             what = f"{task.repository!r} is no repository of the study"
             remedy = nearest(task.repository, manifest.repositories, "the repositories are")
             yield Finding(("tasks", index, "repository"), what, remedy)

@@ -22,6 +22,8 @@ TOUCHES: tuple[tuple[str, str | None], ...] = (
     ("tasks.*.category", FREE),
     ("tasks.**", "question"),
     ("instructions", "question"),
+    ("follow_up", "question"),
+    ("follow_up.*", "question"),
     ("repositories.**", "pin"),
     ("arms", "arm"),
     ("arms.**", "arm"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEYS", "Study", "find", "is_remote", "is_study", "load", "load_all", "local_corpus",
-    "needed_repositories", "phase_repetitions", "phase_tasks",
+    "needed_repositories", "phase_repetitions", "phase_tasks", "starter",
 ]  # fmt: skip
 
 
@@ -82,7 +82,18 @@ def phase_repetitions(manifest: Manifest, phase: str) -> int:
 def needed_repositories(study: Study, phase: str) -> dict[str, RepositorySettings]:
     """Return the repositories that the tasks of a phase ask about, by name."""
     names = dict.fromkeys(task.repository for task in phase_tasks(study.manifest, phase))
-    return {name: study.manifest.repositories[name] for name in names}
+    return {name: study.manifest.repositories[name] for name in names if name is not None}
+
+
+def starter(study: Study, task: TaskSettings) -> Path:
+    """Return the folder of the study from which a task's trees are made.
+
+    Raises:
+        RuntimeError: the task has none.
+    """
+    if task.tree is None:
+        raise RuntimeError(f"the task {task.id} has no starter")
+    return study.folder / task.tree
 
 
 def is_remote(url: str) -> bool:
@@ -134,6 +145,7 @@ def _rules(
 ) -> Iterator[Finding]:
     yield from manifest_findings(manifest, folder.resolve().name)
     yield from _local_corpora(manifest, folder.resolve())
+    yield from _starters(manifest, folder.resolve())
     if key is not None:
         yield from leaks.in_prompts(key, manifest)
     registered = {*manifest.endpoints.primary, *manifest.endpoints.secondary}
@@ -154,6 +166,20 @@ def _local_corpora(manifest: Manifest, folder: Path) -> Iterator[Finding]:
         elif corpus.is_relative_to(folder) or folder.is_relative_to(corpus):
             what = f"the folder {repository.url!r} and the study's folder are not apart"
             yield Finding(path, what, "keep the corpus and the study in folders of their own")
+
+
+def _starters(manifest: Manifest, folder: Path) -> Iterator[Finding]:
+    """Check that starters are folders of the study, so that its freeze covers them."""
+    for index, task in enumerate(manifest.tasks):
+        if task.tree is None:
+            continue
+        place = (folder / task.tree).resolve()
+        if not place.is_relative_to(folder) or place == folder:
+            what = f"the starter {task.tree!r} is no folder inside the study's"
+            yield Finding(("tasks", index, "tree"), what, "keep it in the study's folder")
+        elif not place.is_dir():
+            what = f"there is no folder {task.tree!r}"
+            yield Finding(("tasks", index, "tree"), what, "write it relative to the study's folder")
 
 
 def _file(folder: Path, names: tuple[str, ...]) -> tuple[_File | None, list[Problem]]:

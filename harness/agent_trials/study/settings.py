@@ -94,13 +94,17 @@ class ScheduleSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseSettings:
-    """Which part of the matrix a phase runs; None means all of it."""
+    """Which part of the matrix a phase runs; None means all of it.
+
+    ``limit_usd`` is what the phase may spend by itself, under whatever cap.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     tasks: tuple[Id, ...] | None = None
     repetitions: Count | None = None
     scored: bool = True
     requires: Id | None = None
+    limit_usd: PositiveMoney | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,12 +152,32 @@ class CorpusFilter:
     max_bytes: Count = 200_000
 
 
+Command = Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
 @dataclass(frozen=True, kw_only=True)
-class WorkspaceSettings:
-    """What the agent works in."""
+class TreeSettings:
+    """How a starter becomes the writable tree of an attempt, the same in every arm.
+
+    ``setup`` are commands run in it, ``{python}`` and the study's parameters filled in. ``equal``
+    are files whose bytes must be the same whenever a task's tree is laid out. ``stop_snapshots``
+    adds a Stop hook to the project's settings that copies what git sees.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
-    kind: Literal["export"] = "export"
+    setup: tuple[Command, ...] = ()
+    setup_seconds: Count = 120
+    equal: tuple[Text, ...] = ()
+    stop_snapshots: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceSettings:
+    """What the agent works in: a read-only export of a pin, or a writable tree from a starter."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    kind: Literal["export", "tree"] = "export"
+    tree: TreeSettings | None = None
     filter: CorpusFilter = field(default_factory=CorpusFilter)
     tool_lists: Literal["union", "identical"] = "union"
 
@@ -228,11 +252,52 @@ class McpServerSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArmSettings:
-    """One of the compared setups."""
+class LaunchSettings:
+    """How a process of an arm is started: behind a launcher, with variables, with more arguments.
+
+    The words of ``launcher`` come before the CLI's arguments; without one the CLI is started
+    itself. ``unset`` takes variables away that the arm would get otherwise. ``arguments`` stand
+    before the study's own array.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    launcher: tuple[Text, ...] = ()
+    environment: Mapping[VariableName, str] = field(default_factory=dict)
+    unset: tuple[VariableName, ...] = ()
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideCostSettings:
+    """Money that an arm's product spends by itself, as it states it in a file of JSON lines.
+
+    ``path`` may begin with ``{tree}``, ``{home}`` or ``{config}``. A line counts where its
+    ``name_field`` is ``event``; one without a cost is charged ``soft_cap_usd``. What a
+    turn reserves covers ``max_calls`` of them.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    path: Text
+    event: Text
+    cost_field: Text
+    soft_cap_usd: PositiveMoney
+    max_calls: Annotated[int, Field(ge=1, le=100, strict=True)]
+    name_field: Text = "event"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmSettings(LaunchSettings):
+    """One of the compared setups.
+
+    ``follow_up`` is how a further turn is started, as the first one where it is left out.
+    ``session`` says who names the session: the harness (``--session-id``), or the launcher.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     id: Id
+    session: Literal["harness", "launcher"] = "harness"
+    follow_up: LaunchSettings | None = None
+    side_costs: SideCostSettings | None = None
     mcp_servers: Mapping[
         Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")], McpServerSettings
     ] = field(default_factory=dict)
@@ -240,13 +305,14 @@ class ArmSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings:
-    """One question."""
+    """One question, about a repository or over a starter (``tree``, a folder of the study)."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     id: Id
-    repository: Id
     category: Id
     question: Text
+    repository: Id | None = None
+    tree: Text | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +385,7 @@ class CliSettings:
     version: Text | Operator
     prices: Annotated[tuple[PriceTier, ...], Field(min_length=1)]
     arguments: Annotated[tuple[str, ...], Field(min_length=1)] = DEFAULT_ARGUMENTS
-    credential: Literal["login", "api-key"] = "login"
+    credential: Literal["login", "api-key", "config-dir"] = "login"
     environment: Mapping[VariableName, str] = field(default_factory=dict)
     tools: tuple[Text, ...] = ("Read", "Grep", "Glob")
     deny: tuple[Text, ...] = (
@@ -512,6 +578,15 @@ class AdjudicatorSettings(GraderSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FollowUpSettings:
+    """One further turn in the same session, in every arm alike, where the checker says no."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    when: Literal["checker-fails"]
+    prompt: Text
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """Everything in study.toml: all that the run may see."""
 
@@ -526,11 +601,12 @@ class Manifest:
     budget: BudgetSettings
     endpoints: EndpointSettings
     verdict: VerdictSettings
-    repositories: Annotated[Mapping[Id, RepositorySettings], Field(min_length=1)]
     arms: Annotated[tuple[ArmSettings, ...], Field(min_length=2)]
     tasks: Annotated[tuple[TaskSettings, ...], Field(min_length=1)]
     transports: TransportSettings
+    repositories: Mapping[Id, RepositorySettings] = field(default_factory=dict)
     instructions: str = ""
+    follow_up: FollowUpSettings | None = None
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
     adjudicator: AdjudicatorSettings | None = None
     parameters: Mapping[
@@ -540,3 +616,8 @@ class Manifest:
     def prompt(self, task: TaskSettings) -> str:
         """Return what every arm and transport asks: the question, then the fixed instructions."""
         return f"{task.question}\n{self.instructions}" if self.instructions else task.question
+
+    @property
+    def tree(self) -> TreeSettings | None:
+        """Return how trees are laid out, None where the workspace is of another kind."""
+        return (self.workspace.tree or TreeSettings()) if self.workspace.kind == "tree" else None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 CLI_PLACEHOLDERS: tuple[str, ...] = (
-    "model", "limit", "tools", "allowed", "denied", "mcp_config", "prompt",
+    "model", "limit", "tools", "allowed", "denied", "mcp_config", "prompt", "session",
 )  # fmt: skip
 COMMAND_PLACEHOLDERS: tuple[str, ...] = ("python", "checkout", "config")
 INDEX_PLACEHOLDERS: tuple[str, ...] = (*COMMAND_PLACEHOLDERS, "scratch")

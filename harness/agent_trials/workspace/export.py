@@ -243,4 +243,9 @@ def _is_as_sealed(folder: Path, file: SealedFile) -> bool:
         return False
     with open(opened, "rb", buffering=0) as stream:  # noqa: PTH123 - a descriptor, no path
         data = stream.read(file.size + 1)
+    return is_sealed(file, data)
+
+
+def is_sealed(file: SealedFile, data: bytes) -> bool:
+    """Return whether the bytes are the sealed ones."""
     return len(data) == file.size and canonical.digest(data) == file.digest

@@ -67,11 +67,12 @@ def run(
     given: bytes = b"",
     settings: Mapping[str, str] | None = None,
     index: Path | None = None,
+    further: Mapping[str, str] | None = None,
 ) -> bytes:
     """Return what git prints for a command in the checkout whose ``.git`` lies in this folder.
 
     ``given`` is its input, ``settings`` are further ones for this call, ``index`` is used instead
-    of the repository's own.
+    of the repository's own, ``further`` are variables for this call.
 
     Raises:
         WorkspaceError: git is missing, failed, or took too long.
@@ -80,7 +81,9 @@ def run(
         done = subprocess.run(
             (*command(checkout, settings or {}), *arguments),
             cwd=checkout,
-            env=environment() | ({"GIT_INDEX_FILE": str(index)} if index else {}),
+            env=environment()
+            | ({"GIT_INDEX_FILE": str(index)} if index else {})
+            | dict(further or {}),
             input=given,
             capture_output=True,
             check=False,

@@ -1,0 +1,135 @@
+"""The workspace of one attempt, of whichever kind: laid out, collected, removed.
+
+The type of ``request.corpus`` says which kind it is. A kind is a context manager that gives a
+``Site``; what is laid out for it stands in a module of its own. After the agent has ended and
+before anything is removed, ``collect`` makes plain data of what is to be kept of the workspace.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agent_trials.records import SealedCorpus
+from agent_trials.workspace import export, snapshots, tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent_trials.records import AttemptRequest
+    from agent_trials.workspace.tree import Tree
+
+CLAUDE = "claude"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What is kept of a workspace: fields of the observation, private values, artifacts."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    private: Mapping[str, Any] = field(default_factory=dict)
+    artifacts: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Site(Protocol):
+    """Where an attempt happens."""
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder that the agent works in."""
+        ...
+
+    def told(self, request: AttemptRequest) -> AttemptRequest:
+        """Return the request with what the agent must know of the site."""
+        ...
+
+    def collect(self) -> Collected:
+        """Return what is kept, once the agent has ended; the workspace is as it left it."""
+        ...
+
+    def stay(self) -> None:
+        """Keep the workspace for another turn, where its kind can have one."""
+        ...
+
+
+@contextmanager
+def laid_out(request: AttemptRequest) -> Iterator[Site]:
+    """Lay out the workspace of a request, or go back to a kept one.
+
+    Raises:
+        WorkspaceError: it cannot be laid out, changed where it must not, or cannot be removed.
+    """
+    corpus = request.corpus
+    if isinstance(corpus, SealedCorpus):
+        with export.export(corpus, writable_arm=False) as folder:
+            yield _Export(folder)
+    elif request.kept is not None:
+        with tree.again(request.kept) as found:
+            yield _Tree(found)
+    else:
+        home = os.environ.get("HOME")
+        programs = {CLAUDE: request.executable} if request.executable else {}
+        with tree.tree(corpus, home=Path(home) if home else None, programs=programs) as made:
+            yield _Tree(made)
+
+
+@dataclass(frozen=True)
+class _Export:
+    folder: Path
+
+    def told(self, request: AttemptRequest) -> AttemptRequest:
+        return request
+
+    def collect(self) -> Collected:
+        return Collected()
+
+    def stay(self) -> None:
+        """A read-only export is made anew."""
+
+
+@dataclass(frozen=True)
+class _Tree:
+    made: Tree
+
+    @property
+    def folder(self) -> Path:
+        return self.made.folder
+
+    def told(self, request: AttemptRequest) -> AttemptRequest:
+        return dataclasses.replace(request, surroundings=self.made.surroundings)
+
+    def collect(self) -> Collected:
+        now, stops = self.made.states()
+        artifacts = {"tree": snapshots.pack([("", now)])}
+        if stops:
+            named = [(f"stop-{number}", state) for number, state in enumerate(stops, 1)]
+            artifacts["stops"] = snapshots.pack(named)
+        return Collected(
+            {
+                "tree_digest": now.digest,
+                "equal_digest": self.made.equal_digest,
+                "setup_ms": sum(done.wall_time_ms for done in self.made.setup),
+                "stops": tuple(_stop(number, state) for number, state in enumerate(stops, 1)),
+            },
+            {"setup": [dataclasses.asdict(done) for done in self.made.setup]},
+            artifacts,
+        )
+
+    def stay(self) -> None:
+        self.made.stays = True
+
+
+def _stop(number: int, state: snapshots.State) -> dict[str, Any]:
+    """Return what is public of one stop: its number in the turn, when, and the files' digest."""
+    at = state.facts.get("atNs")
+    return {
+        "stop": number,
+        "atMs": at // 1_000_000 if type(at) is int else None,
+        "stopHookActive": state.facts.get("stopHookActive") is True,
+        "whole": state.facts.get("whole") is True,
+        "digest": state.digest,
+    }
