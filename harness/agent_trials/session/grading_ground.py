@@ -117,7 +117,7 @@ def _told_apart(
     tasks = {task.id: task for task in plan.study.manifest.tasks}
     for task in controls:
         entry = plan.study.key.tasks[task] if plan.study.key else None
-        corpus = corpora.get(tasks[task].repository)
+        corpus = corpora.get(tasks[task].repository or "")
         if entry is None or corpus is None:
             continue
         packets = {
