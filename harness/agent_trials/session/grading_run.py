@@ -43,6 +43,8 @@ MOST_SILENT = 3
 """So many gradings without a reply in a row, and the batch is stopped."""
 CONTROL_FAILED = "control-failed"
 NO_REPLY = "no-reply"
+DOES_NOT_FIT = "request-does-not-fit"
+"""What the http transport says of a packet that could cost more than the limit."""
 
 
 @dataclass(frozen=True)
@@ -312,9 +314,16 @@ def _failed(grader: Adjudicator, kind: str, task: str, given: Given, expected: O
     why = f" ({given.reason})" if given.reason else ""
     return (
         f"{grader.name} ({grader.model}) graded the {kind} answer of {task} {given.outcome}{why}"
-        f" and not {expected.value}; nothing of the batch was graded. Register another"
-        " adjudicator, or correct the key"
+        f" and not {expected.value}; nothing of the batch was graded. {_way_out(given)}"
     )
+
+
+def _way_out(given: Given) -> str:
+    if given.reason == DOES_NOT_FIT:
+        return "Amend the study with a higher adjudicator.limit_usd"
+    if given.outcome == PENDING:
+        return "Run the same command again to ask again, or register another adjudicator"
+    return "Register another adjudicator, or correct the key"
 
 
 def _score(outcome: str) -> str | None:
