@@ -13,6 +13,7 @@ import pytest
 
 import fake_cli
 from agent_trials.agents.provider_cli import ProviderCli
+from agent_trials.agents.provider_reply import DECLARABLE
 from agent_trials.agents.provider_request import Job
 from agent_trials.records import AttemptRequest, AttemptResult, SealedCorpus, Status
 from agent_trials.study.settings import ProviderSettings
@@ -27,9 +28,13 @@ def operator(tmp_path: Path) -> dict[str, str]:
     """The operator's environment, with a tool on its PATH and a key."""
     programs = tmp_path / "programs"
     programs.mkdir()
-    for name, code in (("docs-tool", 0), ("broken-tool", 3)):
+    for name, does in (
+        ("docs-tool", "exit 0"),
+        ("broken-tool", "exit 3"),
+        ("docs-server", "echo up; read line"),
+    ):
         tool = programs / name
-        tool.write_text(f"#!/bin/sh\nexit {code}\n", encoding="utf-8")
+        tool.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
         tool.chmod(0o755)
     return {
         "PATH": f"{programs}:/usr/bin:/bin",
@@ -234,6 +239,77 @@ def test_an_arm_is_what_its_programs_show(
     assert seen.status is (Status.INVALID_SETUP if codes else Status.COMPLETED)
     assert seen.treatment_evidence is not None
     assert seen.treatment_evidence["started"] == {name: run.count(name) for name in watched}
+
+
+READY = {"docs": {"ready": True, "calls": 2, "answered": 1}}
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "problems"),
+    [
+        ({"serve": ["docs-server"], "write": json.dumps({"servers": READY})}, ()),
+        ({"serve": ["docs-server"]}, ("treatment-not-seen",)),
+        ({"write": json.dumps({"servers": READY})}, ("treatment-not-seen",)),
+        (
+            {"run": ["broken-tool"], "write": json.dumps({"servers": READY})},
+            ("treatment-not-seen", "treatment-in-another-arm"),
+        ),
+    ],
+    ids=["seen by both", "not ready", "never started", "another that failed"],
+)
+def test_a_server_that_its_client_ended_was_there_if_both_saw_it(
+    operator: dict[str, str], folder: Path, behaviour: dict[str, Any], problems: tuple[str, ...]
+) -> None:
+    """The command's word alone shows nothing, nor does a program that was only started."""
+    result = ask(
+        operator,
+        folder,
+        behaviour,
+        expected=("docs-server",),
+        watched=("docs-server", "broken-tool"),
+    )
+
+    seen = result.observation
+    assert seen.problems == problems
+    assert seen.treatment_evidence is not None
+    told = READY if "write" in behaviour else None
+    assert seen.treatment_evidence.get("reportedServers") == told
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("status", DECLARABLE)
+def test_a_command_may_say_how_its_attempt_failed(
+    operator: dict[str, str], folder: Path, status: Status, code: int
+) -> None:
+    """What it spent is known then, and the reason; it is charged all the same."""
+    told = {"status": status.value, "problems": ["foreign-tool"]}
+    reply = {"execution": told, "inputTokens": 9, "outputTokens": 1, "tokenMethod": "provider"}
+    settings = ProviderSettings(timeout_seconds=20, charge="priced")
+
+    result = ask(
+        operator, folder, {"write": json.dumps(reply), "exit": code}, settings, rates=RATES
+    )
+
+    seen = result.observation
+    assert (seen.status, seen.problems) == (status, (f"declared-{status.value}",))
+    assert seen.provider is not None
+    assert seen.provider["declared"] == told
+    assert (seen.input_tokens, seen.charged_usd) == (9, Decimal("0.1"))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ['{"inputTokens":9,"outputTokens":1,"tokenMethod":"provider"}', '{"execution":{}}', "no"],
+    ids=["a plain reply", "an unclear word", "no reply"],
+)
+def test_a_failed_command_that_does_not_say_how_says_nothing(
+    operator: dict[str, str], folder: Path, reply: str
+) -> None:
+    result = ask(operator, folder, {"write": reply, "exit": 3})
+
+    seen = result.observation
+    assert (seen.status, seen.problems) == (Status.FAILED, ("non-zero-exit",))
+    assert seen.input_tokens is None
 
 
 def test_what_the_harness_gave_is_evidence_too(operator: dict[str, str], folder: Path) -> None:

@@ -59,6 +59,13 @@ RATES = (Decimal(1), Decimal("0.5"), Decimal(3))
         ),
         (b'{"answer":1}', "invalid-metrics"),
         (b"[" * 100_000, "invalid-json"),
+        (b'{"execution":{"status":"completed"}}', "invalid-metrics"),
+        (b'{"execution":"failed"}', "invalid-metrics"),
+        (b'{"execution":{"status":"failed","problems":["Not a code"]}}', "invalid-metrics"),
+        (b'{"servers":{"docs":{"ready":true,"calls":1,"answered":2}}}', "invalid-metrics"),
+        (b'{"servers":{"docs":{"ready":1}}}', "invalid-metrics"),
+        (b'{"servers":{"/a/path":{"ready":true}}}', "invalid-metrics"),
+        (b'{"servers":[]}', "invalid-metrics"),
     ],
 )
 def test_what_is_no_reply_has_its_reason(stdout: bytes, code: str) -> None:

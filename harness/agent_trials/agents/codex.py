@@ -1,8 +1,9 @@
 """The Codex CLI as a provider command: one JSON request in, one JSON object out.
 
-    python -m agent_trials.agents.codex --model MODEL [OPTIONS] < request.json
+    python -I -m agent_trials.agents.codex --model MODEL [OPTIONS] < request.json
 
-See docs/codex.md. Exit codes: 0 the run completed; 1 it did not, and the object says why under
+Without -I Python would import modules that lie in the current folder, which is the corpus. See
+docs/codex.md. Exit codes: 0 the run completed; 1 it did not, and the object says why under
 ``execution``; 2 wrong command line or no request, and nothing is written to standard output.
 """
 
@@ -20,7 +21,7 @@ from agent_trials.agents import codex_options, codex_prompt, codex_run
 from agent_trials.agents.codex_options import OptionError, Options
 from agent_trials.agents.codex_prompt import RequestError
 
-DEFAULT_HOMES = Path("~", ".cache", "agent-trials", "codex")
+DEFAULT_HOMES = Path("~", ".cache", "codex-homes")
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -28,11 +29,11 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
     context_settings=_CONTEXT,
     epilog="""\b
 Examples:
-  python -m agent_trials.agents.codex --model gpt-5.5 --check
-  python -m agent_trials.agents.codex --model gpt-5.5 < request.json
-  python -m agent_trials.agents.codex --model gpt-5.5 \\
+  python -I -m agent_trials.agents.codex --model gpt-5.5 --check
+  python -I -m agent_trials.agents.codex --model gpt-5.5 < request.json
+  python -I -m agent_trials.agents.codex --model gpt-5.5 \\
     --handoff '["ak-docs","handoff","{objective}"]' < request.json
-  python -m agent_trials.agents.codex --model gpt-5.5 \\
+  python -I -m agent_trials.agents.codex --model gpt-5.5 \\
     --mcp '{"docs":{"command":["ak-docs","mcp"],"tools":["doc.search"]}}' < request.json""",
 )
 @click.option("--model", required=True, metavar="NAME", help="The model, a full name.")
@@ -128,6 +129,8 @@ def command(check: bool, details: bool, **given: Any) -> None:  # noqa: ANN401, 
     Everything that a user or project configures for Codex is off, and so are retries, web search,
     memories, plans and sub-agents.
     """
+    if not sys.flags.safe_path:
+        click.echo("started without -I: Python imports what lies in the workspace", err=True)
     options = _options(**given)
     environment, folder = dict(os.environ), Path.cwd()
     if check:

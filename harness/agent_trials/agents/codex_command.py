@@ -37,8 +37,8 @@ SWITCHES: tuple[tuple[str, Any], ...] = (
     ("check_for_update_on_startup", False),
     ("history.persistence", "none"),
 )
-PROVIDER = "study"
-PROFILE = "study"
+PROVIDER = "custom"
+PROFILE = "attempt"
 _IDLE_MS = 60_000
 _START_SECONDS = 20
 _CALL_SECONDS = 30

@@ -61,7 +61,17 @@ def compact(output: bytes) -> str:
 
 
 def prompt(request: Mapping[str, Any], handoff: str | None) -> str:
-    """Return the text for standard input; only what the request has is in it."""
+    """Return the text for standard input; only what the request has is in it.
+
+    Args:
+        request: the provider contract's.
+        handoff: the compact JSON of a hand-off that was made for this run; without one, a hand-off
+            that is the last line of the request's context is the one.
+    """
+    told = str(request.get("initialContext") or "").rstrip()
+    before, _, last = told.rpartition("\n")
+    if handoff is None and _is_handoff(last):
+        request, handoff = {**request, "initialContext": before}, last
     parts = [str(request["objective"]).strip(), *_context(request)]
     if handoff is not None:
         parts.append(f"{BEGIN}\n{handoff}")
@@ -86,6 +96,13 @@ def _context(request: Mapping[str, Any]) -> Iterator[str]:
         told = [each for each in lines if isinstance(each, str)] if isinstance(lines, list) else []
         if told:
             yield "\n".join([heading, *(f"- {each}" for each in told)])
+
+
+def _is_handoff(line: str) -> bool:
+    try:
+        return compact(line.encode("utf-8", "replace")) is not None
+    except RequestError:
+        return False
 
 
 def _holds(value: object, name: str) -> bool:

@@ -109,13 +109,16 @@ def _look(
     options: Options, given: Mapping[str, str], place: _Place
 ) -> tuple[Path | None, list[Problem]]:
     """Return the program, and all that speaks against a run."""
-    problems = list(codex_preflight.folder_problems(options, _temporary(given)))
-    problems += codex_preflight.key_problems(options, given)
+    wrong_place = list(codex_preflight.folder_problems(options, _temporary(given)))
+    problems = [*wrong_place, *codex_preflight.key_problems(options, given)]
     found = codex_preflight.program(options, given.get("PATH", os.defpath))
     if found is None:
         remedy = f"install it: {codex_preflight.install(options.version)}, or give --codex PATH"
         return None, [*problems, Problem("--codex", f"{options.codex} is no executable", remedy)]
-    problems += codex_preflight.program_problems(found, options, place.environment, place.folder)
+    if not wrong_place:  # there no sandbox works, and the reason is known
+        problems += codex_preflight.program_problems(
+            found, options, place.environment, place.folder
+        )
     return found, problems
 
 

@@ -5,6 +5,7 @@ variables that its configuration names. The first that applies is the status:
     the deadline struck                                           timed-out: timeout
     it was not started, wrote too much, ended with another code than 0, or wrote no valid reply
                                             failed: unavailable, output-limit, non-zero-exit, ...
+    its reply says that the attempt is not completed    what it says: declared-<status>
     the programs that show the arm did not run, or another arm's did
                                                      invalid-setup, by the study's evidence_rule
     it used more tokens or money than an attempt may             budget-exceeded
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ BASIS = "configured-rates"
 _STDERR_BYTES = 64 * 1024
 _SHORTEST_SECRET = 8
 _BYTES_PER_TOKEN = 4
+_NON_ZERO = ((Status.FAILED, "non-zero-exit"),)
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,18 @@ class ProviderCli:
         ]
         stdout, stderr = _without(ended.stdout, secrets), _without(ended.stderr, secrets)
         problems, detail, reply = _process_problems(ended), "", Reply()
-        if not problems:
+        if not problems or problems == _NON_ZERO:
             try:
                 reply = provider_reply.read(stdout)
             except InvalidReplyError as error:
-                problems, detail = ((Status.FAILED, error.code),), str(error)
-        return _Ended(ended, stdout, stderr, reply, witness.evidence(), problems, detail)
+                problems, detail = problems or ((Status.FAILED, error.code),), str(error)
+            if reply.declared is not None:
+                problems = ((reply.declared.status, f"declared-{reply.declared.status.value}"),)
+            elif problems:
+                reply = Reply()  # a command that failed without saying how says nothing else
+        serving = any(each["ready"] for each in reply.servers.values())
+        evidence = replace(witness.evidence(), serving=serving)
+        return _Ended(ended, stdout, stderr, reply, evidence, problems, detail)
 
 
 def _parts(request: AttemptRequest) -> tuple[ProviderSettings, Job]:
@@ -150,9 +158,7 @@ def _process_problems(ended: ProcessResult) -> tuple[tuple[Status, str], ...]:
         found.append((Status.TIMED_OUT, "timeout"))
     if ended.truncated:
         found.append((Status.FAILED, "output-limit"))
-    if ended.exit_code != 0 and not found:
-        found.append((Status.FAILED, "non-zero-exit"))
-    return tuple(found)
+    return tuple(found) or (_NON_ZERO if ended.exit_code != 0 else ())
 
 
 def _result(
@@ -199,7 +205,7 @@ def _result(
         survivors=len(ran.survivors) if ran else None,
         environment_digest=canonical.digest_of(sorted(environment)),
         provider=_told(job, ended, units),
-        treatment_evidence=ended.evidence.to_json() | _given(job),
+        treatment_evidence=ended.evidence.to_json() | _given(job) | _servers(reply),
     )
     private: dict[str, Any] = {
         "problems": [{"code": code, "detail": ended.detail} for _, code in problems],
@@ -235,9 +241,15 @@ def _told(job: Job, ended: _Ended, units: int | None) -> dict[str, Any]:
         "tokenMethod": reply.counted_by,
         "providerTokenCostUnits": units,
         "selfReported": dict(reply.reported),
+        **({"declared": reply.declared.to_json()} if reply.declared else {}),
         "measurements": dict(reply.measurements),
         "estimates": estimates,
     }
+
+
+def _servers(reply: Reply) -> dict[str, Any]:
+    """Return what the command saw of MCP servers, under a name that says whose word it is."""
+    return {"reportedServers": dict(reply.servers)} if reply.servers else {}
 
 
 def _cached(reply: Reply) -> int | None:

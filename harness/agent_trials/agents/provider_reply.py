@@ -11,6 +11,7 @@ Rules (each has its code):
                                                                  negative-number, number-too-large
     a field that the contract knows has its shape                invalid-metrics
     tokens say who counted them                                  no-token-method
+    a command may say that its attempt is not completed (``execution``), and never that it is
 Other fields of the object are ignored. Measurements are kept under any name, if they are numbers.
 """
 
@@ -23,6 +24,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_trials import money
+from agent_trials.records import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,6 +41,15 @@ WHOLE = frozenset({"acceptanceChecksPassed", "acceptanceChecksTotal", "documenta
 _RATE = re.compile(r"searchHitRate|errorRate|documentation[A-Za-z0-9]*Rate")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _REFERENCE = re.compile(r"[a-z0-9._:-]{1,256}")
+_CODE = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_SERVER = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+DECLARABLE = (
+    Status.FAILED, Status.TIMED_OUT, Status.INVALID_SETUP, Status.INVALID_COST,
+    Status.BUDGET_EXCEEDED, Status.INCOMPLETE,
+)  # fmt: skip
+"""How a command may say that its attempt ended: in every way but well."""
+MOST_CODES = 32
+MOST_SERVERS = 16
 MOST_MEASUREMENTS = 128
 MOST_EVIDENCE = 128
 LARGEST = Decimal(10) ** 15
@@ -54,12 +65,26 @@ class InvalidReplyError(ValueError):
 
 
 @dataclass(frozen=True)
+class Declared:
+    """A command's own word that its attempt is not completed, and its codes for why."""
+
+    status: Status
+    problems: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as they stand in a ledger line."""
+        return {"status": self.status.value, "problems": list(self.problems)}
+
+
+@dataclass(frozen=True)
 class Reply:
     """What a provider says of its own work; every figure of it is a self-report.
 
     Token counts are None where they were not reported. ``counted_by`` is ``provider`` or
     ``estimate``. ``reported`` has the words and counts of the contract that were given,
     ``measurements`` numbers as decimal text. ``answer`` is text for a grader, if there is any.
+    ``servers`` are the MCP servers that the command saw: whether each was ready before the model
+    was asked, how often it was called, and how often it answered.
     """
 
     input_tokens: int | None = None
@@ -69,6 +94,8 @@ class Reply:
     answer: str | None = None
     reported: Mapping[str, Any] = field(default_factory=dict)
     measurements: Mapping[str, str] = field(default_factory=dict)
+    declared: Declared | None = None
+    servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def read(stdout: bytes) -> Reply:
@@ -93,6 +120,8 @@ def read(stdout: bytes) -> Reply:
         answer,
         _reported(found),
         _measurements(found.get("measurements")),
+        _declared(found.get("execution")),
+        _servers(found.get("servers")),
     )
 
 
@@ -193,6 +222,37 @@ def _evidence(value: object) -> list[str]:
         if not isinstance(each, str) or not _REFERENCE.fullmatch(each):
             raise InvalidReplyError("invalid-metrics", "an evidence id is no reference")
     return [str(each) for each in value]
+
+
+def _declared(value: object) -> Declared | None:
+    if value is None:
+        return None
+    known = {each.value: each for each in DECLARABLE}
+    if not isinstance(value, dict) or value.get("status") not in known:
+        words = ", ".join(known)
+        raise InvalidReplyError("invalid-metrics", f"execution.status is none of {words}")
+    codes = value.get("problems", [])
+    if not isinstance(codes, list) or len(codes) > MOST_CODES:
+        raise InvalidReplyError("invalid-metrics", f"execution.problems is no list of {MOST_CODES}")
+    if not all(isinstance(each, str) and _CODE.fullmatch(each) for each in codes):
+        raise InvalidReplyError("invalid-metrics", "a code of execution.problems is no word")
+    return Declared(known[value["status"]], tuple(codes))
+
+
+def _servers(value: object) -> dict[str, dict[str, Any]]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or len(value) > MOST_SERVERS:
+        raise InvalidReplyError("invalid-metrics", f"servers is no object of {MOST_SERVERS}")
+    kept: dict[str, dict[str, Any]] = {}
+    for name, use in sorted(value.items()):
+        if not _SERVER.fullmatch(name) or not isinstance(use, dict):
+            raise InvalidReplyError("invalid-metrics", "a server has no name or no figures")
+        counts = {key: _count(use, key) or 0 for key in ("calls", "answered")}
+        if counts["answered"] > counts["calls"] or not isinstance(use.get("ready"), bool):
+            raise InvalidReplyError("invalid-metrics", f"servers.{name} contradicts itself")
+        kept[name] = {"ready": use["ready"], **counts}
+    return kept
 
 
 def _measurements(value: object) -> dict[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,18 +36,29 @@ STAND_IN = "printf '{}\\n' && :"
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was seen of the watched programs: starts, and ends with exit code 0, by name."""
+    """What was seen of the watched programs: starts, ends, and ends with exit code 0, by name.
+
+    An MCP server is ended by its client, without an end of its own. ``serving`` tells that the
+    command saw one ready: then a program that was started and never ended counts as seen.
+    """
 
     expected: tuple[str, ...]
     watched: tuple[str, ...]
     unavailable: tuple[str, ...]
     started: Counter[str]
     succeeded: Counter[str]
+    ended: Counter[str] = field(default_factory=Counter)
+    serving: bool = False
+
+    def was_seen(self, name: str) -> bool:
+        """Tell whether a program ran to a good end, or served until its client was done."""
+        served = self.serving and self.started[name] > self.ended[name]
+        return bool(self.succeeded[name]) or served
 
     @property
     def problems(self) -> tuple[str, ...]:
         """Return the codes of what does not fit the arm."""
-        missing = [name for name in self.expected if not self.succeeded[name]]
+        missing = [name for name in self.expected if not self.was_seen(name)]
         others = [name for name in self.watched if name not in self.expected]
         codes = []
         if any(name in self.unavailable for name in missing):
@@ -115,11 +126,13 @@ class Witness:
         """Return what was seen; a line that is none of ours is passed over."""
         started: Counter[str] = Counter()
         succeeded: Counter[str] = Counter()
+        ended: Counter[str] = Counter()
         text = self._log.read_text("utf-8", "replace") if self._log.is_file() else ""
         for line in text.splitlines():
             words = line.split()
             if words[:1] == ["start"] and words[-1] in self._watched:
                 started[words[-1]] += 1
-            elif words[:1] == ["end"] and words[-1] == "0" and words[1] in self._watched:
-                succeeded[words[1]] += 1
-        return Evidence(self._expected, self._watched, self._unavailable, started, succeeded)
+            elif words[:1] == ["end"] and words[1:2] and words[1] in self._watched:
+                ended[words[1]] += 1
+                succeeded[words[1]] += words[-1] == "0"
+        return Evidence(self._expected, self._watched, self._unavailable, started, succeeded, ended)
