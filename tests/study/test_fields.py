@@ -137,3 +137,20 @@ def test_only_fields_of_the_right_file_touch_anything() -> None:
     ]
 
     assert fields.touched(changes, manifests=["study.toml"], keys=["key.toml"]) == {"model", "key"}
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("PROTOCOL.md", set()),
+        ("test_study.py", set()),
+        ("tasks.lock.json", {"question"}),
+        ("PROMPT.md", {"question"}),
+        ("tasks/one/starter/main.py", {"question"}),
+    ],
+)
+def test_any_other_file_is_part_of_what_is_asked(file: str, words: set[str]) -> None:
+    """A prompt's template or a starter that changes makes another question of it."""
+    change = [Change(file, None, "sha256:a", "sha256:b")]
+
+    assert fields.touched(change, manifests=["study.toml"], keys=["key.toml"]) == words

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_trials import canonical
 from agent_trials.errors import LedgerError
+from agent_trials.study import task_source
 from agent_trials.study.document import JSON_SUFFIX
 from agent_trials.study.find import KEYS, MANIFESTS
 from agent_trials.study.folder import digest_of_files
@@ -60,12 +61,21 @@ def _load(
     name = next((name for name in names if name in files), None)
     if name is None:
         return None
-    text = files[name].get("text")
-    if text is None or canonical.digest(text.encode("utf-8")) != digests.get(name):
-        raise LedgerError(f"{name} in the ledger is not the file that the ledger names")
-    fitted = fit(json.loads(text) if name.endswith(JSON_SUFFIX) else tomllib.loads(text), shape)
+    text = _content(files, digests, name).decode("utf-8")
+    raw = json.loads(text) if name.endswith(JSON_SUFFIX) else tomllib.loads(text)
+    raw, _ = task_source.expand(raw, lambda other: _content(files, digests, other))
+    fitted = fit(raw, shape)
     if fitted.value is None or fitted.findings:
         raise LedgerError(
             f"{name} in the ledger cannot be read by this version: it was recorded by another one"
         )
     return fitted.value
+
+
+def _content(files: Mapping[str, Any], digests: Mapping[str, str], name: str) -> bytes:
+    """Return the bytes of a text file of the archive, as the ledger's line names them."""
+    text = files.get(name, {}).get("text")
+    content = b"" if text is None else text.encode("utf-8")
+    if text is None or canonical.digest(content) != digests.get(name):
+        raise LedgerError(f"{name} in the ledger is not the file that the ledger names")
+    return content

@@ -27,25 +27,34 @@ def read(path: Path) -> tuple[dict[str, Any] | None, list[Problem]]:
     The file is UTF-8; its name says whether it is TOML or JSON.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
-        document = _parse_json(text) if path.suffix == JSON_SUFFIX else tomllib.loads(text)
+        content = path.read_bytes()
     except OSError as error:
-        return None, [_unreadable(path, f"cannot be read ({error.strerror})", "make it readable")]
+        what = f"cannot be read ({error.strerror})"
+        return None, [_unreadable(str(path), what, "make it readable")]
+    return parse(content, str(path))
+
+
+def parse(content: bytes, path: str) -> tuple[dict[str, Any] | None, list[Problem]]:
+    """Return the table that bytes hold, or None and what is wrong; ``path`` is their file's."""
+    is_json = path.endswith(JSON_SUFFIX)
+    try:
+        text = content.decode("utf-8")
+        document = _parse_json(text) if is_json else tomllib.loads(text)
     except UnicodeDecodeError as error:
         return None, [_unreadable(path, f"byte {error.start} is not UTF-8", "save it as UTF-8")]
     except ValueError as error:
-        kind = "JSON" if path.suffix == JSON_SUFFIX else "TOML"
+        kind = "JSON" if is_json else "TOML"
         return None, [_unreadable(path, f"no valid {kind}: {error}", "correct that place")]
     except RecursionError:
         return None, [_unreadable(path, "nested too deeply", "write fewer levels")]
     if not isinstance(document, dict):
         return None, [_unreadable(path, "holds no table", "write an object at the top")]
-    problems = [found.within(str(path), document) for found in _unwritable((), document)]
+    problems = [found.within(path, document) for found in _unwritable((), document)]
     return (None, problems) if problems else (document, [])
 
 
-def _unreadable(path: Path, what: str, remedy: str) -> Problem:
-    return Problem(str(path), what, remedy)
+def _unreadable(path: str, what: str, remedy: str) -> Problem:
+    return Problem(path, what, remedy)
 
 
 def _parse_json(text: str) -> object:

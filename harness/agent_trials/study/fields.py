@@ -24,6 +24,8 @@ TOUCHES: tuple[tuple[str, str | None], ...] = (
     ("instructions", "question"),
     ("follow_up", "question"),
     ("follow_up.*", "question"),
+    ("task_source", "question"),
+    ("task_source.*", "question"),
     ("repositories.**", "pin"),
     ("arms", "arm"),
     ("arms.**", "arm"),
@@ -58,6 +60,9 @@ TOUCHES: tuple[tuple[str, str | None], ...] = (
 ``*`` stands inside one key, ``**`` at the end for any keys at all. With a scored attempt on record,
 changing a field that is not free begins a new series.
 """
+
+FREE_FILES = ("*.py", "PROTOCOL.md", "README.md")
+"""Files at the top of a study that are free to change; any other one is part of what is asked."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +115,20 @@ def touched(
     changes: Iterable[Change], *, manifests: Iterable[str], keys: Iterable[str]
 ) -> set[str]:
     """Return which of question, key, pin, arm, model, price and tool the changes touch."""
-    words = set()
+    words: set[str | None] = set()
     for change in changes:
-        if change.field is not None and change.file in manifests:
-            words.add(belongs_to(change.field))
-        elif change.field is not None and change.file in keys:
-            words.add("key")
+        if change.file in manifests:
+            words.add(FREE if change.field is None else belongs_to(change.field))
+        elif change.file in keys:
+            words.add(FREE if change.field is None else "key")
+        elif not _is_free(change.file):
+            words.add("question")
     return {word for word in words if word is not None}
+
+
+def _is_free(file: str) -> bool:
+    """Return whether a file is prose or code of the study, and nothing that an attempt is given."""
+    return any(fnmatchcase(file, pattern) for pattern in FREE_FILES) and "/" not in file
 
 
 def belongs_to(field: str) -> str | None:

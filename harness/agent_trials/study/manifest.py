@@ -7,11 +7,11 @@ reads the files and names them in the problems.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.errors import Problem, StudyError
-from agent_trials.study import document, leaks
+from agent_trials.study import document, leaks, task_source
 from agent_trials.study.checks import manifest_findings
 from agent_trials.study.endpoints import GRADED
 from agent_trials.study.find import KEYS, MANIFESTS, find, is_study
@@ -125,6 +125,10 @@ def _load(folder: Path) -> tuple[Study | None, list[Problem]]:
         return None, [Problem(str(folder), what, "name a study's folder")]
     file, problems = _file(folder, MANIFESTS)
     key_file, key_problems = _file(folder, KEYS)
+    if file is not None:
+        full, unsourced = task_source.expand(file.raw, lambda name: (folder / name).read_bytes())
+        file = replace(file, raw=full)
+        problems += file.problems(unsourced, ())
     fitted = fit(file.raw, Manifest) if file else None
     fitted_key = fit(key_file.raw, AnswerKey) if key_file else None
     manifest = fitted.value if fitted else None

@@ -60,6 +60,7 @@ Money = Annotated[Decimal, BeforeValidator(_money)]
 PositiveMoney = Annotated[Decimal, BeforeValidator(_positive_money)]
 Operator = Literal["operator"]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 StopStatus = Literal[
     "incomplete", "failed", "timed-out", "budget-exceeded", "invalid-setup", "invalid-cost"
@@ -313,6 +314,21 @@ class TaskSettings:
     question: Text
     repository: Id | None = None
     tree: Text | None = None
+    instance: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSourceSettings:
+    """A benchmark's lock that gives the study further tasks, one per instance.
+
+    ``lock`` and ``prompt`` are files of the study's folder; the prompt holds
+    ``{problem_statement}`` once. ``url`` is where a repository is had, ``{repo}`` being its name.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    lock: FileName
+    prompt: FileName
+    url: Text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -609,6 +625,7 @@ class Manifest:
     follow_up: FollowUpSettings | None = None
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
     adjudicator: AdjudicatorSettings | None = None
+    task_source: TaskSourceSettings | None = None
     parameters: Mapping[
         Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")], ParameterSettings
     ] = field(default_factory=dict)

@@ -33,6 +33,7 @@ _PATTERNS = {
     r"^[a-z0-9]+(-[a-z0-9]+)*$": "write lower-case letters, digits and single hyphens",
     r"^[0-9a-f]{40}$": "write a full commit id of 40 lower-case hex digits",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "write the name of an environment variable",
+    r"^[A-Za-z0-9][A-Za-z0-9_.-]*$": "write the name of a file that lies beside the manifest",
     r"^[A-Za-z0-9_-]{1,64}$": "write up to 64 letters, digits, hyphens and underscores",
     r"^[a-z][a-z0-9_]*$": "write a lower-case letter, then letters, digits and underscores",
     r"^[a-z][a-z0-9-]{0,127}$": "write a lower-case letter, then letters, digits and hyphens",
