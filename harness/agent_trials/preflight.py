@@ -41,14 +41,14 @@ LOCAL_TOOLS = ("repo_list", "repo_read", "repo_search")
 class Ground:
     """What a preflight looks at.
 
+    ``blocks`` are the settings of every way to a model, one where all arms go the same way.
     ``roots`` are the checkouts that the operator named. ``environ`` is the operator's environment.
     A rehearsal commits a repository whose url is a folder on demand; a paid run never does.
     """
 
     study: Study
     phase: str
-    transport: str
-    settings: HttpSettings | CliSettings | ProviderSettings
+    blocks: tuple[HttpSettings | CliSettings | ProviderSettings, ...]
     roots: Mapping[str, Path]
     parameters: Mapping[str, str]
     claude_bin: str | None
@@ -73,6 +73,18 @@ class Ground:
             name: self.parameters.get(name, setting.default or "")
             for name, setting in self.study.manifest.parameters.items()
         }
+
+    @property
+    def cli(self) -> tuple[CliSettings, ...]:
+        """Return the settings of the ways that start the CLI."""
+        return tuple(each for each in self.blocks if isinstance(each, CliSettings))
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Return the names that some transport uses for tools of its own."""
+        names = [name for each in self.cli for name in each.tools]
+        others = LOCAL_TOOLS if len(self.cli) < len(self.blocks) else ()
+        return tuple(dict.fromkeys((*names, *others)))
 
     def executable(self) -> str | None:
         """Return the absolute path of the CLI, None if it is not there."""
@@ -111,7 +123,7 @@ def missing_needs(ground: Ground) -> list[str]:
         for name, setting in ground.study.manifest.parameters.items()
         if setting.default is None and name not in ground.parameters
     ]
-    if isinstance(ground.settings, CliSettings) and ground.executable() is None:
+    if ground.cli and ground.executable() is None:
         wanted = ground.claude_bin or "claude"
         missing.append(f"no executable {wanted} (--claude-bin PATH names another)")
     return missing
@@ -311,7 +323,6 @@ def _probe(
         probe_all,
     )
 
-    taken = ground.settings.tools if isinstance(ground.settings, CliSettings) else LOCAL_TOOLS
     with ExitStack() as stack:
         folders = {
             name: stack.enter_context(export.export(corpus, writable_arm=False))
@@ -325,7 +336,7 @@ def _probe(
                 parameters=ground.values,
                 environ=ground.environ,
                 tool_lists=ground.study.manifest.workspace.tool_lists,
-                taken=taken,
+                taken=ground.taken,
             )
         except ProblemsError as error:
             problems += error.problems
@@ -334,9 +345,10 @@ def _probe(
 
 def _agent(ground: Ground, problems: list[Problem]) -> tuple[str | None, str | None]:
     """Return the CLI's path and version; the version is exactly the one that the study pins."""
-    if not isinstance(ground.settings, CliSettings):
+    if not ground.cli:
         return None, None
-    problems += claude_cli.problems(ground.settings)
+    for settings in ground.cli:
+        problems += [each for each in claude_cli.problems(settings) if each not in problems]
     executable = ground.executable()
     if executable is None:
         raise RuntimeError("missing_needs would have said so")
@@ -345,13 +357,13 @@ def _agent(ground: Ground, problems: list[Problem]) -> tuple[str | None, str | N
     except AgentError as error:
         problems.append(Problem("--claude-bin", str(error), "name the pinned CLI"))
         return executable, None
-    if version != ground.settings.version:
+    if version != ground.cli[0].version:
         problems.append(
             Problem(
                 "--claude-bin",
                 f"{ground.claude_bin or 'claude'} reports version {version}, and the study pins"
-                f" {ground.settings.version}",
-                f"npm install --prefix DIR @anthropic-ai/claude-code@{ground.settings.version},"
+                f" {ground.cli[0].version}",
+                f"npm install --prefix DIR @anthropic-ai/claude-code@{ground.cli[0].version},"
                 " then --claude-bin DIR/node_modules/.bin/claude",
             )
         )

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.study import asked
 from agent_trials.study.settings import ProviderArm, ProviderTask
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ RESPONSE = (
 
 @dataclass(frozen=True)
 class Resolved:
-    """A provider's command as it was found, for one arm; ``digest`` is its configuration's."""
+    """A provider's command as it was found, for one arm and the provider's model.
+
+    ``digest`` is its configuration's.
+    """
 
     arm: str
     provider: Provider
@@ -88,6 +92,7 @@ def request(
     """Return the request: protocol and response always, of the rest what the study names."""
     cell = planned.cell
     task = next(each for each in manifest.tasks if each.id == cell.task)
+    pair = asked.asked(manifest, cell.task, cell.repetition)
     told, arm = settings.tasks.get(task.id, ProviderTask()), _arm(settings, cell.arm)
     fields: dict[str, tuple[str, Any]] = {
         "task": (
@@ -96,13 +101,14 @@ def request(
                 "taskId": task.id,
                 "repositoryId": task.repository,
                 "category": task.category,
-                "scenarioId": cell.arm,
-                "modelId": manifest.agent.model,
-                "replicate": cell.repetition - 1,
+                "scenarioId": arm.scenario or cell.arm,
+                "modelId": asked.model(manifest, cell),
+                "replicate": pair.replicate,
+                "variantId": pair.variant,
                 "difficulty": told.difficulty,
             },
         ),
-        "objective": ("objective", manifest.prompt(task)),
+        "objective": ("objective", manifest.worded(pair.question)),
         "initial_context": (
             "initialContext",
             "\n".join(filter(None, (told.initial_context, _handoff(settings, planned)))),

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
+from agent_trials.results import ways
 from agent_trials.results.record import Fate
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ def _of_the_attempts(record: Record) -> Iterator[str]:
 
 
 def _models(record: Record) -> Iterator[str]:
+    if len(ways.models(record.opening)) > 1:
+        yield from _models_by_attempt(record)
+        return
     asked = record.opening.get("model")
     answered = {
         str(turn["resolvedModel"])
@@ -97,6 +101,15 @@ def _models(record: Record) -> Iterator[str]:
     }
     if len(answered) > 1 or answered - {asked}:
         yield f"The model asked for was {asked}; answers came from {', '.join(sorted(answered))}."
+
+
+def _models_by_attempt(record: Record) -> Iterator[str]:
+    """Yield where one of several models was asked, and another one answered."""
+    turns = [turn for each in record.attempts for turn in each.turns]
+    answered = {(turn.get("model"), turn.get("resolvedModel")) for turn in turns}
+    for asked, by in sorted((str(asked), str(by)) for asked, by in answered if by):
+        if asked != by:
+            yield f"The model asked for was {asked}; answers came from {by}."
 
 
 def _of_the_money(record: Record) -> Iterator[str]:

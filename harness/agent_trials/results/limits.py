@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.results import ways
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -98,7 +100,7 @@ def _limits(record: Record) -> Iterator[str]:
     if manifest and "correctness" in {*manifest.endpoints.primary, *manifest.endpoints.secondary}:
         yield from _ADJUDICATED
     rules = record.grades.rules
-    if rules and any(each.get("model") == record.opening["model"] for each in rules["graders"]):
+    if rules and any(each.get("model") in ways.models(record.opening) for each in rules["graders"]):
         yield _SAME_MODEL
     if not record.opening.get("immutableModel"):
         yield _ALIAS

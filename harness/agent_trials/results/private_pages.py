@@ -12,6 +12,7 @@ from agent_trials.ledger.events import Event
 from agent_trials.ledger.openings import Openings
 from agent_trials.results import timeline
 from agent_trials.results.render_html import Pages
+from agent_trials.study import asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,9 +82,9 @@ def _values(
 
 def _prompt(record: Record, attempt: Attempt) -> str | None:
     manifest = record.frozen.manifest
-    tasks = {task.id: task for task in manifest.tasks} if manifest else {}
-    task = tasks.get(attempt.cell.task)
-    return manifest.prompt(task) if manifest and task else None
+    if manifest is None or attempt.cell.task not in {task.id for task in manifest.tasks}:
+        return None
+    return asked.prompt(manifest, attempt.cell)
 
 
 def _grading(openings: Openings, line: Line) -> dict[str, Any]:

@@ -27,9 +27,10 @@ from agent_trials.preflight import Ground
 from agent_trials.records import Secret
 from agent_trials.session import commands, opening, resuming
 from agent_trials.session.options import CAP, KEY, MODEL
-from agent_trials.session.restated import Block, Restated
+from agent_trials.session.restated import Restated
 from agent_trials.session.runner import runner_digest
-from agent_trials.study import freeze, ledgers, schedule
+from agent_trials.session.ways import find_ways, joined
+from agent_trials.study import asked, freeze, ledgers, schedule
 from agent_trials.study.manifest import needed_repositories
 
 if TYPE_CHECKING:
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
 
     from agent_trials.agents.provider_request import Resolved
     from agent_trials.ledger.prior import PriorLedger
-    from agent_trials.records import PlannedAttempt
+    from agent_trials.records import Cell, PlannedAttempt
     from agent_trials.session.options import Options
     from agent_trials.session.resuming import Recorded
     from agent_trials.session.selection import Selected
+    from agent_trials.session.ways import Way, Ways
     from agent_trials.study.freeze import Frozen
     from agent_trials.study.manifest import Study
 
@@ -55,7 +57,7 @@ REHEARSAL = "rehearsal"
 class RunPlan:
     """One phase of one study with everything that was left to the operator filled in.
 
-    ``settings`` is the transport's block with amounts instead of "operator". Money in USD.
+    ``ways`` has transport, model, settings and reservation of each arm. Money in USD.
     ``recorded`` is the ledger as it stands where this run resumes it. ``providers`` are the
     commands of the arms, where provider commands answer.
     """
@@ -64,9 +66,7 @@ class RunPlan:
     study: Study
     phase: str
     attempts: tuple[PlannedAttempt, ...]
-    transport: str
-    settings: Block
-    attempt_usd: Decimal
+    ways: Ways
     cap_usd: Decimal
     frozen: Frozen
     priors: tuple[PriorLedger, ...]
@@ -89,13 +89,25 @@ class RunPlan:
         """Return ``study/phase``."""
         return f"{self.study.manifest.id}/{self.phase}"
 
+    @property
+    def transport(self) -> str:
+        """Return the transport; names joined with ``+`` where arms differ in it."""
+        return self.ways.transport
+
+    def way(self, cell: Cell) -> Way:
+        """Return how an attempt goes to its model."""
+        return self.ways.of(self.study.manifest, cell)
+
+    def total_usd(self, attempts: Iterable[PlannedAttempt]) -> Decimal:
+        """Return what attempts reserve in all."""
+        return self.ways.total(self.study.manifest, (each.cell for each in attempts))
+
     def ground(self) -> Ground:
         """Return what the preflight looks at."""
         return Ground(
             study=self.study,
             phase=self.phase,
-            transport=self.transport,
-            settings=self.settings,
+            blocks=tuple(way.settings for way in self.ways.distinct),
             roots=self.options.roots,
             parameters=self.options.parameters,
             claude_bin=self.options.claude_bin,
@@ -173,16 +185,15 @@ class Admission:
         manifest = study.manifest
         before = len(self.problems)
         attempts = schedule.plan(manifest, phase)
-        transport = self.options.transport or manifest.agent.transport
-        settings = self._settings(study, transport)
-        attempt_usd = self._attempt_usd(study)
+        transport = joined(manifest, self.options.transport or manifest.agent.transport)
+        ways = self._ways(study, phase)
         self._check_processes(study)
         frozen = freeze.state(study)
-        providers, unfit = commands.find(self.options, study, phase, settings)
+        providers, unfit = commands.find(self.options, study, phase, ways)
         self.problems += unfit
         recorded, unfit = resuming.find(self.options, study)
         self.problems += unfit
-        cap = self._cap(selected, attempts, attempt_usd, recorded)
+        cap = self._cap(selected, attempts, ways, recorded)
         priors = self._priors(frozen)
         ledger = self._ledger(study)
         secrets: dict[str, Secret] = {}
@@ -192,34 +203,34 @@ class Admission:
             known = [each.run_ids for each in (*priors, recorded) if each is not None]
             self._check_given(study, {run_id for run_ids in known for run_id in run_ids})
             self._check_series(study, phase, transport, frozen, priors)
-        if settings is None or attempt_usd is None or cap is None or len(self.problems) > before:
+        if ways is None or cap is None or len(self.problems) > before:
             return None
         plan = RunPlan(
             PAID if self.options.approve_budget else REHEARSAL,
-            study, phase, attempts, transport, settings, attempt_usd, cap, frozen, priors, ledger,
-            self.options, secrets, self._lost(study, frozen), recorded, providers,
+            study, phase, attempts, ways, cap, frozen, priors, ledger, self.options, secrets,
+            self._lost(study, frozen), recorded, providers,
         )  # fmt: skip
         if recorded is not None:
             self.problems += resuming.problems(plan, recorded, opening.planned_fields(plan))
         return None if len(self.problems) > before else plan
 
-    def _settings(self, study: Study, transport: str) -> Block | None:
-        blocks = study.manifest.transports.described
-        block = blocks.get(transport)
-        if block is None:
+    def _ways(self, study: Study, phase: str) -> Ways | None:
+        """Return how each arm goes to its model, None where something is refused."""
+        manifest, given = study.manifest, self.options.transport
+        blocks = manifest.transports.described
+        if given is not None and "transport" in manifest.agent.compares:
+            what = f"study {manifest.id} compares transports, and each of its arms names one"
+            self._refuse(f"--transport {given}", what, "leave it out")
+            return None
+        if given is not None and given not in blocks:
             self._refuse(
-                f"--transport {transport}",
-                f"study {study.manifest.id} has no [transports.{transport}]",
+                f"--transport {given}",
+                f"study {manifest.id} has no [transports.{given}]",
                 f"use one of: {', '.join(sorted(blocks))}",
             )
             return None
-        return self._restated(study).settings(block)
-
-    def _attempt_usd(self, study: Study) -> Decimal | None:
-        return self._restated(study).attempt_usd(study.manifest.budget.attempt_usd)
-
-    def _restated(self, study: Study) -> Restated:
-        return Restated(study.manifest.id, self.options, self.problems)
+        restated = Restated(manifest.id, self.options, self.problems)
+        return find_ways(manifest, phase, given or manifest.agent.transport, restated)
 
     def _check_processes(self, study: Study) -> None:
         allowed = study.manifest.schedule.concurrency
@@ -235,7 +246,7 @@ class Admission:
         self,
         selected: Selected,
         attempts: Sequence[PlannedAttempt],
-        attempt_usd: Decimal | None,
+        ways: Ways | None,
         recorded: Recorded | None,
     ) -> Decimal | None:
         written = self.options.cap
@@ -243,13 +254,14 @@ class Admission:
             if self.options.approve_budget:
                 self._refuse(CAP, "a paid run needs a cap and none is set", f"set {CAP}=<USD>")
                 return None
-            if attempt_usd is None:
+            if ways is None:
                 return None
+            kept = recorded.kept if recorded else frozenset()
+            again = [each.cell for each in attempts if each.cell not in kept]
+            total = ways.total(selected.study.manifest, again)
             if recorded is None:
-                return attempt_usd * len(attempts)
-            again = sum(each.cell not in recorded.kept for each in attempts)
-            needed = money.total(recorded.at_risk, money.times(attempt_usd, again))
-            return max(recorded.totals.cap, needed)
+                return total
+            return max(recorded.totals.cap, money.total(recorded.at_risk, total))
         try:
             return money.parse_positive(written)
         except MoneyError as error:
@@ -299,15 +311,14 @@ class Admission:
         self, study: Study, phase: str, transport: str, secrets: dict[str, Secret]
     ) -> None:
         manifest, options = study.manifest, self.options
+        asks = ",".join(asked.models(manifest, phase))
         if options.model is None:
+            what = "a paid run names its model and none is set"
+            self._refuse(MODEL, what, f"set {MODEL}={asks}")
+        elif options.model != asks:
             self._refuse(
-                MODEL, "a paid run names its model and none is set",
-                f"set {MODEL}={manifest.agent.model}",
-            )  # fmt: skip
-        elif options.model != manifest.agent.model:
-            self._refuse(
-                f"{MODEL}={options.model}", f"the study asks {manifest.agent.model}",
-                f"set {MODEL}={manifest.agent.model}, or amend the study",
+                f"{MODEL}={options.model}", f"the study asks {asks}",
+                f"set {MODEL}={asks}, or amend the study",
             )  # fmt: skip
         for name in needed_repositories(study, phase):
             if name not in options.roots:
@@ -317,13 +328,14 @@ class Admission:
                     "a paid run needs a checkout of it at the pin",
                     f"{prepare}, then --root {name}=DIR/{name}",
                 )
-        if transport == "http" or self._key_needed(study, transport):
+        used = transport.split("+")
+        if "http" in used or ("cli" in used and self._cli_takes_key(study)):
             self._take_key(secrets)
 
     @staticmethod
-    def _key_needed(study: Study, transport: str) -> bool:
+    def _cli_takes_key(study: Study) -> bool:
         cli = study.manifest.transports.cli
-        return transport == "cli" and cli is not None and cli.credential == "api-key"
+        return cli is not None and cli.credential == "api-key"
 
     def _take_key(self, secrets: dict[str, Secret]) -> None:
         key = self.options.environ.get(KEY, "")

@@ -2,7 +2,7 @@
 
 Rules:
     --providers belongs to the provider transport, and a paid run over it needs one
-    the file fits, is the one that the study fixed, and maps the study's model in every arm
+    the file fits, is the one that the study fixed, and maps every model in every arm
     each command is an executable
     no request is larger than its command or the study allows
 A rehearsal starts none of them: a stand-in of ours answers in every arm.
@@ -11,12 +11,13 @@ A rehearsal starts none of them: a stand-in of ours answers in every arm.
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.agents import provider_request
 from agent_trials.agents.provider_request import Resolved
 from agent_trials.errors import Problem, ProvidersError
-from agent_trials.study import providers, schedule
+from agent_trials.study import asked, providers, schedule
 from agent_trials.study.providers import Provider
 from agent_trials.study.settings import OPERATOR, ProviderSettings
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from agent_trials.records import PlannedAttempt
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.options import Options
-    from agent_trials.session.restated import Block
+    from agent_trials.session.ways import Ways
     from agent_trials.study.manifest import Study
     from agent_trials.study.providers import Configuration
 
@@ -37,35 +38,40 @@ STAND_IN = ("-I", "-m", "agent_trials.rehearsal.provider")
 
 
 def find(
-    options: Options, study: Study, phase: str, settings: Block | None
+    options: Options, study: Study, phase: str, ways: Ways | None
 ) -> tuple[tuple[Resolved, ...], list[Problem]]:
-    """Return the command of each arm, and what is wrong."""
+    """Return the command of each arm and model, and what is wrong."""
     path = options.providers
-    if not isinstance(settings, ProviderSettings):
+    wanted = _wanted(ways)
+    settings = next((each.settings for each in wanted), None)
+    if settings is None:
         what = "it belongs to --transport provider, which this run does not use"
-        wrong = [Problem(f"{OPTION} {path}", what, "leave it out")] if path and settings else []
+        wrong = [Problem(f"{OPTION} {path}", what, "leave it out")] if path and ways else []
         return (), wrong
     if path is None:
         if not options.approve_budget:
-            return _stand_ins(study, None), []
+            return _stand_ins(wanted, None), []
         what = "the provider transport needs its commands, and none are given"
         return (), [Problem(OPTION, what, "give --providers FILE (see docs/providers.md)")]
     try:
         configuration = providers.load(path)
     except ProvidersError as error:
         return (), list(error.problems)
-    found, problems = _resolve(configuration, path, study, options)
+    found, problems = _resolve(configuration, path, wanted, options)
     problems += _fixed(configuration, path, settings)
     problems += _too_large(found, study, phase, settings)
-    return (found if options.approve_budget else _stand_ins(study, configuration)), problems
+    return (found if options.approve_budget else _stand_ins(wanted, configuration)), problems
 
 
 def job(plan: RunPlan, planned: PlannedAttempt) -> Job | None:
     """Return what an attempt's command is started with; None over another transport."""
-    if not isinstance(plan.settings, ProviderSettings):
+    way = plan.way(planned.cell)
+    if not isinstance(way.settings, ProviderSettings):
         return None
-    resolved = next(each for each in plan.providers if each.arm == planned.cell.arm)
-    return provider_request.job(resolved, plan.settings, plan.study.manifest, planned)
+    resolved = _of(plan.providers, planned.cell.arm, way.model)
+    if resolved is None:
+        raise RuntimeError(f"no command was resolved for {planned.cell.item}")
+    return provider_request.job(resolved, way.settings, plan.study.manifest, planned)
 
 
 def opening_fields(resolved: Iterable[Resolved]) -> dict[str, Any]:
@@ -75,29 +81,56 @@ def opening_fields(resolved: Iterable[Resolved]) -> dict[str, Any]:
         return {}
     return {
         "providersDigest": found[0].digest,
-        "providerNetwork": {each.arm: each.provider.providerNetwork for each in found},
+        "providerNetwork": {
+            arm: any(each.provider.providerNetwork for each in found if each.arm == arm)
+            for arm in dict.fromkeys(each.arm for each in found)
+        },
     }
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """For which arm, model and scenario a command is wanted."""
+
+    arm: str
+    model: str
+    scenario: str
+    settings: ProviderSettings
+
+
+def _wanted(ways: Ways | None) -> list[_Wanted]:
+    found = []
+    for (arm, _), way in ways.by_arm.items() if ways else ():
+        if isinstance(way.settings, ProviderSettings):
+            table = way.settings.arms.get(arm)
+            scenario = table.scenario if table and table.scenario else arm
+            found.append(_Wanted(arm, way.model, scenario, way.settings))
+    return found
+
+
+def _of(resolved: Iterable[Resolved], arm: str, model: str) -> Resolved | None:
+    return next((r for r in resolved if (r.arm, r.provider.modelId) == (arm, model)), None)
+
+
 def _resolve(
-    configuration: Configuration, path: Path, study: Study, options: Options
+    configuration: Configuration, path: Path, wanted: Iterable[_Wanted], options: Options
 ) -> tuple[tuple[Resolved, ...], list[Problem]]:
-    model = study.manifest.agent.model
     found, problems = [], []
-    for arm in study.manifest.arms:
-        provider = configuration.of(model, arm.id)
+    for each in wanted:
+        provider = configuration.of(each.model, each.scenario)
         if provider is None:
-            what = f"no provider answers for {model} in {arm.id}"
-            problems.append(Problem(str(path), what, "add one, with the arm among its scenarioIds"))
+            what = f"no provider answers for {each.model} in {each.scenario}"
+            remedy = "add one, with the arm (or its scenario) among its scenarioIds"
+            problems.append(Problem(str(path), what, remedy))
             continue
         search = options.environ.get("PATH")
         program = providers.locate(provider.command, base=path.absolute().parent, search=search)
         if program is None:
-            what = f"the command {provider.command!r} for {arm.id} is no executable"
+            what = f"the command {provider.command!r} for {each.scenario} is no executable"
             remedy = "name a program on PATH, or a path (a relative one is taken from the file)"
             problems.append(Problem(str(path), what, remedy))
             continue
-        found.append(Resolved(arm.id, provider, str(program), configuration.digest))
+        found.append(Resolved(each.arm, provider, str(program), configuration.digest))
     return tuple(found), problems
 
 
@@ -112,38 +145,44 @@ def _fixed(
 def _too_large(
     found: Iterable[Resolved], study: Study, phase: str, settings: ProviderSettings
 ) -> Iterator[Problem]:
-    by_arm = {each.arm: each for each in found}
+    """Yield the requests above a bound, once where repetitions differ in nothing that is told."""
+    resolved, told = tuple(found), set()
     for planned in schedule.plan(study.manifest, phase):
-        resolved = by_arm.get(planned.cell.arm)
-        if resolved is None or planned.cell.repetition > 1:
+        cell = planned.cell
+        command = _of(resolved, cell.arm, asked.model(study.manifest, cell))
+        variant = asked.asked(study.manifest, cell.task, cell.repetition).variant
+        same = (cell.task, cell.arm, command.provider.modelId if command else None, variant)
+        if command is None or same in told:
             continue
-        bound = provider_request.input_bound(resolved.provider, settings)
-        made = provider_request.job(resolved, settings, study.manifest, planned)
+        told.add(same)
+        bound = provider_request.input_bound(command.provider, settings)
+        made = provider_request.job(command, settings, study.manifest, planned)
         if len(made.request) > bound:
             what = f"the request has {len(made.request):,} bytes, and {bound:,} are allowed"
-            yield Problem(planned.cell.item, what, "shorten it, or raise the lower bound")
+            yield Problem(cell.item, what, "shorten it, or raise the lower bound")
 
 
-def _stand_ins(study: Study, configuration: Configuration | None) -> tuple[Resolved, ...]:
-    """Return the stand-in for each arm, under the bounds of the real command where one is named."""
+def _stand_ins(
+    wanted: Iterable[_Wanted], configuration: Configuration | None
+) -> tuple[Resolved, ...]:
+    """Return the stand-ins, under the bounds of the real command where one is named."""
     digest = configuration.digest if configuration else "stand-in"
-    model = study.manifest.agent.model
     return tuple(
         Resolved(
-            arm.id,
-            _stand_in(configuration.of(model, arm.id) if configuration else None, model, arm.id),
+            each.arm,
+            _stand_in(configuration.of(each.model, each.scenario) if configuration else None, each),
             sys.executable,
             digest,
             stand_in=True,
         )
-        for arm in study.manifest.arms
+        for each in wanted
     )
 
 
-def _stand_in(real: Provider | None, model: str, arm: str) -> Provider:
+def _stand_in(real: Provider | None, wanted: _Wanted) -> Provider:
     return Provider(
-        modelId=model,
-        scenarioIds=(arm,),
+        modelId=wanted.model,
+        scenarioIds=(wanted.scenario,),
         command=sys.executable,
         args=STAND_IN,
         providerNetwork=False,

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_trials import money
+from agent_trials.session import text
 from agent_trials.session.selection import Selected
-from agent_trials.study import freeze, schedule
+from agent_trials.study import asked, freeze, schedule
+from agent_trials.study.manifest import phase_repetitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from decimal import Decimal
     from pathlib import Path
 
+    from agent_trials.records import Cell
     from agent_trials.session.options import Options
     from agent_trials.study.manifest import Study
+    from agent_trials.study.settings import Manifest
 
 
 def check_roots(studies: Sequence[Study], roots: Mapping[str, Path]) -> None:
@@ -44,17 +49,32 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
     attempts = schedule.plan(manifest, selected.phase)
     arms = [arm.id for arm in manifest.arms]
     tasks = len({each.cell.task for each in attempts})
-    repetitions = max(each.cell.repetition for each in attempts)
+    slots = asked.phase_models(manifest, selected.phase)
+    models = f" x {len(slots)} models" if slots else ""
+    repetitions = phase_repetitions(manifest, selected.phase)
     frozen = freeze.state(selected.study)
-    price = manifest.budget.attempt_usd
-    total = "operator's choice" if isinstance(price, str) else money.text(price * len(attempts))
+    total = _reserved(manifest, [each.cell for each in attempts])
     return {
         "name": selected.name,
         "attempts": str(len(attempts)),
-        "shape": f"{tasks} tasks x {len(arms)} arms x {repetitions} repetitions",
+        "shape": f"{tasks} tasks x {len(arms)} arms{models} x {repetitions} repetitions",
+        "compared": "\n".join(text.compared(manifest, selected.phase)),
         "arms": ", ".join(arms),
-        "reserved": total,
+        "reserved": "operator's choice" if total is None else money.text(total),
         "cap": f"{options.cap} USD" if options.cap else "not set (STUDY_BUDGET_USD)",
         "series": f"series {frozen.series_id}{'' if frozen.frozen else ' (not frozen)'}",
         "checkouts": ", ".join(sorted(set(options.roots) & set(manifest.repositories))),
     }
+
+
+def _reserved(manifest: Manifest, cells: Iterable[Cell]) -> Decimal | None:
+    """Return what cells reserve in all, USD; None where the operator chooses."""
+    own = {each.id: each.attempt_usd for each in manifest.models}
+    price, amounts = manifest.budget.attempt_usd, []
+    for cell in cells:
+        slot = asked.asked(manifest, cell.task, cell.repetition).slot
+        amount = (own.get(slot) if slot else None) or price
+        if isinstance(amount, str):
+            return None
+        amounts.append(amount)
+    return money.total(*amounts)

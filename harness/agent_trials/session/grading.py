@@ -12,6 +12,7 @@ import pytest
 from agent_trials import money
 from agent_trials.errors import AdmissionError, LedgerError, Problem, RunRefusedError
 from agent_trials.ledger.grade_journal import GradeJournal
+from agent_trials.results import ways
 from agent_trials.results.grades import JOB, grades
 from agent_trials.results.summary import summarise
 from agent_trials.session import grading_text, keys, opening, pytest_rules, signed
@@ -211,7 +212,7 @@ def _opening(plan: GradingPlan, ground: Ground) -> dict[str, Any]:
                 **each.configuration,
                 "configurationDigest": each.digest,
                 "cliVersion": each.executable_version,
-                "sameModelAsAgent": each.model == before["model"],
+                "sameModelAsAgent": each.model in ways.models(before),
             }
             for each in ground.graders
         ],

@@ -65,6 +65,11 @@ class Case:
         """Return the task that was asked."""
         return str(self.line.fields["task"])
 
+    @property
+    def asked(self) -> tuple[str, int]:
+        """Return task and repetition, from which follows how the question was worded."""
+        return self.task, int(self.line.fields["repetition"])
+
 
 @dataclass(frozen=True)
 class GradingPlan:

@@ -24,6 +24,7 @@ from agent_trials.ledger.openings import Openings
 from agent_trials.ledger.outcomes import Outcome
 from agent_trials.records import Status
 from agent_trials.session.signals import held
+from agent_trials.study import asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +110,7 @@ class GradingRun:
                 ):
                     name = f"control-{secrets.token_hex(8)}"
                     public = {"control": kind, "task": task}
-                    given = self._grade(name, grader, Answered(answer or ""), task, public)
+                    given = self._grade(name, grader, Answered(answer or ""), (task, 1), public)
                     if given.outcome != expected:
                         self.journal.stop(CONTROL_FAILED)
                         return _failed(grader, kind, task, given, expected)
@@ -132,7 +133,7 @@ class GradingRun:
             if before is not None:
                 given.append(Given(grader.name, str(before.fields["outcome"])))
             else:
-                given.append(self._grade(case.blind_id, grader, attempt, case.task, {}))
+                given.append(self._grade(case.blind_id, grader, attempt, case.asked, {}))
         if self._wants_guess(case, attempt, given):
             self._guess(case, attempt)
         return tuple(given)
@@ -147,7 +148,7 @@ class GradingRun:
         blind_id: str,
         grader: Adjudicator,
         attempt: Answered,
-        task: str,
+        task: tuple[str, int],
         public: dict[str, str],
     ) -> Given:
         grade = (blind_id, grader.name)
@@ -175,7 +176,7 @@ class GradingRun:
 
     def _guess(self, case: Case, attempt: Answered) -> None:
         """Let the first grader guess the arm, now that its verdict stands in the ledger."""
-        blinded = self._blinded(attempt, case.task).case
+        blinded = self._blinded(attempt, case.asked).case
         arms = [arm.id for arm in self.plan.study.manifest.arms]
 
         def read(text: str) -> tuple[str, dict[str, Any]]:
@@ -184,13 +185,14 @@ class GradingRun:
         question = _Question(prompt.guessing(blinded, arms), blinded.packet(), read)
         self._asked(case.blind_id, self._ground.graders[0], GUESS, question, {})
 
-    def _blinded(self, attempt: Answered, task: str) -> Blinded:
-        asked: TaskSettings = self._tasks[task]
+    def _blinded(self, attempt: Answered, pair: tuple[str, int]) -> Blinded:
+        """Return the packet of an attempt, with the question as its pair was asked."""
+        task: TaskSettings = self._tasks[pair[0]]
         return base.blind(
             attempt,
-            asked.question,
-            self._key(task),
-            self._ground.corpora[asked.repository or ""],
+            asked.asked(self.plan.study.manifest, *pair).question,
+            self._key(task.id),
+            self._ground.corpora[task.repository or ""],
             settings=self.plan.settings,
             words=self._words,
         )

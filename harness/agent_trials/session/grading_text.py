@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent_trials import money
+from agent_trials.results import ways
 from agent_trials.results.agreement import agreement
 from agent_trials.session.text import REHEARSAL
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 def heading(plan: GradingPlan) -> list[str]:
     """Return the header lines of a batch."""
     mode = "PAID GRADING" if plan.is_paid else REHEARSAL
-    answered = str(plan.opening["model"])
+    answered = ways.models(plan.opening)
     cap = money.text(plan.cap_usd)
     counts = f"{len(plan.cases)} observations, {len(plan.open_cases)} to be graded"
     lines = [f"agent-trials: {mode}: adjudicate {plan.name}, {counts}, cap {cap} USD"]
     for grader in plan.graders:
-        same = " (the model that answered)" if grader.model == answered else ""
+        same = " (the model that answered)" if grader.model in answered else ""
         lines.append(
             f"agent-trials: {grader.name}: {grader.model}{same} over {grader.transport}, at most"
             f" {money.text(grader.limit_usd)} USD a grading"

@@ -17,7 +17,7 @@ from agent_trials.ledger.private import Artifact
 from agent_trials.session import commands, resuming
 from agent_trials.session.run import StudyRun
 from agent_trials.session.runner import runner_digest
-from agent_trials.study import freeze, ledgers, schedule
+from agent_trials.study import asked, freeze, ledgers, schedule
 from agent_trials.study.ledgers import LedgerRecord
 from agent_trials.study.lock import time_text
 
@@ -158,7 +158,7 @@ def _digests(found: Mapping[str, SealedTree]) -> dict[str, str]:
 def planned_fields(plan: RunPlan) -> dict[str, Any]:
     """Return what of ``run-opened`` is known before the preflight."""
     manifest, frozen = plan.study.manifest, plan.frozen
-    block: Any = plan.settings
+    first = next(iter(plan.ways.by_arm.values()))
     return {
         "schema": 1,
         "mode": plan.mode,
@@ -173,17 +173,39 @@ def planned_fields(plan: RunPlan) -> dict[str, Any]:
         "attempts": len(plan.attempts),
         "runnerDigest": runner_digest(plan.study.folder),
         "pins": {name: each.pin for name, each in manifest.repositories.items()},
-        "model": manifest.agent.model,
+        "model": " + ".join(asked.models(manifest, plan.phase)),
         "immutableModel": manifest.agent.immutable_model,
         "transport": plan.transport,
-        "transportSettings": plain(dataclasses.asdict(block)),
-        "attemptUsd": money.text(plan.attempt_usd),
+        "transportSettings": plain(dataclasses.asdict(first.settings)),
+        "attemptUsd": money.text(first.attempt_usd),
         "capUsd": money.text(plan.cap_usd),
         "resume": manifest.schedule.resume,
         "infraReruns": manifest.schedule.infra_reruns,
         "concurrency": manifest.schedule.concurrency,
-        "stopOn": plain(block.stop_on),
+        "stopOn": plain(first.settings.stop_on),
+        **_several_ways(plan),
         **commands.opening_fields(plan.providers),
+    }
+
+
+def _several_ways(plan: RunPlan) -> dict[str, Any]:
+    """Return what run-opened says where not every attempt goes the same way: each way, in full."""
+    if len(plan.ways.distinct) == 1:
+        return {}
+    return {
+        "compares": list(plan.study.manifest.agent.compares),
+        "ways": [
+            {
+                "arm": arm,
+                "slot": slot,
+                "transport": way.transport,
+                "model": way.model,
+                "transportSettings": plain(dataclasses.asdict(way.settings)),
+                "attemptUsd": money.text(way.attempt_usd),
+                "stopOn": plain(way.settings.stop_on),
+            }
+            for (arm, slot), way in plan.ways.by_arm.items()
+        ],
     }
 
 

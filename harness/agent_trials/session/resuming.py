@@ -41,6 +41,7 @@ IDENTITY = ("study", "mode", "seriesId", "phase")
 PLAN = (
     "folderDigest", "scheduleDigest", "attempts", "transport", "model", "transportSettings",
     "attemptUsd", "stopOn", "resume", "infraReruns", "concurrency", "providersDigest",
+    "compares", "ways",
 )  # fmt: skip
 GROUND = ("cliVersion", "corpora", "trees", "engineDigests", "pins")
 """Fields of run-opened that must be as they were; those of GROUND are known after the preflight."""

@@ -18,6 +18,7 @@ from agent_trials.ledger.journal import Journal
 from agent_trials.records import AttemptRequest, Secret, Status
 from agent_trials.session import commands
 from agent_trials.session.signals import held
+from agent_trials.study import asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from agent_trials.preflight import Prepared
     from agent_trials.records import (
         AttemptResult,
+        Cell,
         McpServer,
         PlannedAttempt,
         SealedCorpus,
@@ -93,10 +95,9 @@ class StudyRun:
         for each in plan.attempts:
             self.pairs.setdefault(each.pair, []).append(each)
 
-    @property
-    def reservation(self) -> Decimal:
+    def reservation(self, cell: Cell) -> Decimal:
         """Return what one attempt reserves, USD, rounded down to 6 places."""
-        return money.limit(self.plan.attempt_usd)
+        return money.limit(self.plan.way(cell).attempt_usd)
 
     def hand_over(self) -> Handed:
         """Return what a worker process needs to join."""
@@ -138,7 +139,9 @@ class StudyRun:
         Raises:
             AdmissionError: it does not fit, was reserved before, or the run is stopped.
         """
-        self.journal.admit_and_reserve(planned, self.pairs[planned.pair], self.reservation)
+        self.journal.admit_and_reserve(
+            planned, self.pairs[planned.pair], self.reservation(planned.cell)
+        )
 
     def request(
         self,
@@ -147,13 +150,13 @@ class StudyRun:
         servers: tuple[McpServer, ...],
     ) -> AttemptRequest:
         """Return all that the attempt may know."""
-        plan, manifest = self.plan, self.plan.study.manifest
+        plan, way = self.plan, self.plan.way(planned.cell)
         return AttemptRequest(
-            transport=plan.transport,
-            transport_settings=plan.settings,
-            model=manifest.agent.model,
-            prompt=manifest.prompt(self.tasks[planned.cell.task]),
-            limit_usd=self.reservation,
+            transport=way.transport,
+            transport_settings=way.settings,
+            model=way.model,
+            prompt=asked.prompt(plan.study.manifest, planned.cell),
+            limit_usd=self.reservation(planned.cell),
             corpus=corpus,
             mcp_servers=servers,
             denied_mcp_tools=self.prepared.denied[planned.cell.arm],
@@ -185,7 +188,7 @@ class StudyRun:
         result = dataclasses.replace(result, private=named)
         with held():
             totals = self.journal.settle(planned, result)
-            if self.stops(result):
+            if self.stops(planned, result):
                 self.journal.stop(status.value, planned.cell)
         return Settled(
             planned.cell.item,
@@ -200,7 +203,8 @@ class StudyRun:
 
     def abandon(self, planned: PlannedAttempt) -> None:
         """Settle a reserved attempt that never ran, as interrupted."""
-        result = attempt.unfinished(self.reservation, self.plan.transport, "never-run")
+        way, amount = self.plan.way(planned.cell), self.reservation(planned.cell)
+        result = attempt.unfinished(amount, way.transport, "never-run")
         self._settle(planned, result, time.monotonic())
 
     def reserved(self) -> int:
@@ -212,9 +216,9 @@ class StudyRun:
         reserved = self.journal.reserved_cells()
         return any(each.cell not in reserved for each in self.plan.remaining)
 
-    def stops(self, result: AttemptResult) -> bool:
+    def stops(self, planned: PlannedAttempt, result: AttemptResult) -> bool:
         """Return whether the study's rule ends the run after this attempt."""
-        observation, rule = result.observation, self.plan.settings.stop_on
+        observation, rule = result.observation, self.plan.way(planned.cell).settings.stop_on
         if observation.status is Status.INTERRUPTED:
             return True
         if rule == "not-completed":

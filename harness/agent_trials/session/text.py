@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
-from agent_trials.study import schedule
+from agent_trials.study import asked, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.resuming import Recorded
     from agent_trials.session.run import Settled
+    from agent_trials.study.settings import Manifest
 
 TOKENS = (
     ("input", "inputTokens"),
@@ -38,15 +39,35 @@ def heading(plan: RunPlan, head: str) -> list[str]:
     state = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
     series = f"{frozen.series_id} ({state if frozen.frozen else 'not frozen'})"
     attempts = len(plan.remaining)
-    total = money.text(plan.attempt_usd * attempts)
+    total = money.text(plan.total_usd(plan.remaining))
     cap = money.text(plan.cap_usd)
     return [
         f"agent-trials: {mode}: {plan.name}, {attempts} attempts over {plan.transport}",
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
         f"agent-trials: head {head}",
+        *(f"agent-trials: {line}" for line in compared(plan.study.manifest, plan.phase)),
         *(f"agent-trials: {line}" for prior in plan.priors for line in _prior(prior)),
         *_required(plan),
     ]
+
+
+def compared(manifest: Manifest, phase: str) -> list[str]:
+    """Return what a reader must know where arms differ in model or transport, or models are many.
+
+    Loud, because the difference between arms is then that of what is named here.
+    """
+    lines = []
+    if manifest.agent.compares:
+        words = " AND ".join(each.upper() for each in manifest.agent.compares)
+        each = [
+            f"{arm.id} = {', '.join(word for word in (arm.transport, arm.model) if word)}"
+            for arm in manifest.arms
+        ]
+        lines.append(f"THE ARMS DIFFER IN {words}, which is what is compared: {'; '.join(each)}")
+    if slots := asked.phase_models(manifest, phase):
+        named = ", ".join(f"{slot.id} = {slot.model}" for slot in slots)
+        lines.append(f"every task is asked of {len(slots)} models: {named}")
+    return lines
 
 
 def resuming(plan: RunPlan, recorded: Recorded) -> list[str]:
@@ -184,6 +205,7 @@ def dry_run(rows: Sequence[Mapping[str, str]]) -> list[str]:
         lines.append(
             f"{row['name']}: {row['attempts']} attempts ({row['shape']}), arms {row['arms']}"
         )
+        lines += [f"  {line}" for line in row.get("compared", "").splitlines()]
         lines.append(f"  reserves at most {row['reserved']} USD; cap {row['cap']}; {row['series']}")
         if row.get("checkouts"):
             lines.append(f"  repositoriesChecked: {row['checkouts']}")

@@ -9,6 +9,7 @@ Each function is one rule and yields a finding per place that breaks it:
     an order that is drawn can be drawn again                 -> schedule
     the corpus filter and the generated paths can be used     -> corpus_filter, generated_paths
     a kind of workspace has what it needs                     -> workspace_checks
+    arms differ in model or transport only if that is compared -> comparison_checks
     a transport has what it needs                             -> transport_checks
     an adjudicator has what it needs                          -> adjudicator_checks
 """
@@ -19,7 +20,9 @@ import dataclasses
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from agent_trials.study import asked
 from agent_trials.study.adjudicator_checks import adjudicator_findings
+from agent_trials.study.comparison_checks import comparison_findings
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.findings import Finding, KeyPath, nearest
 from agent_trials.study.transport_checks import transport_findings
@@ -51,6 +54,7 @@ def manifest_findings(manifest: Manifest, folder_name: str) -> tuple[Finding, ..
         *_corpus_filter(manifest),
         *_generated_paths(manifest),
         *workspace_findings(manifest),
+        *comparison_findings(manifest),
         *transport_findings(manifest),
         *adjudicator_findings(manifest),
     )
@@ -94,10 +98,13 @@ def _arms_differ(manifest: Manifest) -> Iterator[Finding]:
 
 
 def _prompts(manifest: Manifest) -> Iterator[Finding]:
-    for index, task in enumerate(manifest.tasks):
-        prompt = manifest.prompt(task)
+    every: list[tuple[KeyPath, str]] = [
+        (("tasks", index, *keys), manifest.worded(text))
+        for index, task in enumerate(manifest.tasks)
+        for keys, text in asked.wordings(task)
+    ]
+    for path, prompt in every:
         size = len(prompt.encode("utf-8"))
-        path: KeyPath = ("tasks", index, "question")
         if size > PROMPT_BYTES:
             what = f"the prompt (question and instructions) has {size:,} bytes"
             yield Finding(path, what, f"shorten it to {PROMPT_BYTES:,}")

@@ -9,6 +9,7 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     an adjudicator sees no duration or size, which tell an arm,
     and no word of who answers on its own success                -> blinded
     a provider is not told the answer, and shows which arm it was -> told
+    arms that compare model or transport differ in that alone    -> compared
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from agent_trials.errors import Problem
-from agent_trials.study import schedule
+from agent_trials.study import asked, schedule
 from agent_trials.study.endpoints import UNCACHED
 from agent_trials.study.manifest import phase_tasks
 
@@ -56,6 +57,7 @@ def doubts(manifest: Manifest) -> list[Problem]:
     """Return everything about the design that a reader of its results would object to."""
     found = [*_measurable(manifest), *_scored(manifest), *_blinded(manifest)]
     found += _told(manifest)
+    found += _compared(manifest)
     for phase in manifest.phases:
         place = f"phases.{phase}"
         attempts = schedule.plan(manifest, phase)
@@ -154,7 +156,8 @@ def _blinded(manifest: Manifest) -> Iterator[Problem]:
     if adjudicator and adjudicator.command and not adjudicator.is_structured:
         what = "a command is given the text of the answers, and may send its input elsewhere"
         yield Problem("adjudicator.packet", what, 'leave it out, or write "structured"')
-    if adjudicator and adjudicator.model == manifest.agent.model:
+    answering = {model for phase in manifest.phases for model in asked.models(manifest, phase)}
+    if adjudicator and adjudicator.model in answering:
         what = "the model that answers also grades, and may share its own mistakes"
         yield Problem("adjudicator.model", what, "register another model")
 
@@ -177,6 +180,24 @@ def _told(manifest: Manifest) -> Iterator[Problem]:
         if arm.mcp_servers:
             what = f"the servers of the arm {arm.id} are not given to provider commands"
             yield Problem(f"arms.{arm.id}", what, "let the command bring what the arm has")
+
+
+def _compared(manifest: Manifest) -> Iterator[Problem]:
+    compares = manifest.agent.compares
+    if len(compares) > 1:
+        what = f"arms differ in {' and '.join(compares)} at once, and no difference tells which"
+        yield Problem("agent.compares", what, "compare one of them")
+    if compares and len({tuple(sorted(arm.mcp_servers)) for arm in manifest.arms}) > 1:
+        what = f"arms differ in {compares[0]} and in their servers: the two are confounded"
+        yield Problem("arms", what, "give every arm the same servers, or study them apart")
+    provider = manifest.transports.provider
+    if compares and provider and len({arm.evidence for arm in provider.arms.values()}) > 1:
+        what = f"arms differ in {compares[0]} and in the programs they are to run: confounded"
+        yield Problem("transports.provider.arms", what, "expect the same programs in every arm")
+    priced = [(each.prices, each.input_usd_per_million) for each in manifest.models]
+    if "provider" not in manifest.transports.described and len({*map(repr, priced)}) == 1:
+        what = "several models stand at the same prices"
+        yield Problem("models", what, "write the rates of each, or say why in the protocol")
 
 
 def _significance(place: str, manifest: Manifest, phase: str) -> Iterator[Problem]:

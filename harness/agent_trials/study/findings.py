@@ -15,7 +15,9 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 """Keys and, inside lists, positions counted from 0."""
 
 LONGEST_VALUE = 60
-PRIVATE_KEYS = frozenset({"question", "instructions", "text", "propositions", "reference", "wrong"})
+PRIVATE_KEYS = frozenset(
+    {"question", "variants", "instructions", "text", "propositions", "reference", "wrong"}
+)
 """Keys whose values are prompts or answers, which no message shows."""
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent_trials import canonical
 from agent_trials.errors import Problem
+from agent_trials.study import asked
 from agent_trials.study.findings import Finding
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ def in_prompts(key: AnswerKey, manifest: Manifest) -> Iterator[Finding]:
     """Yield every task whose prompt holds a proposition of the key, whichever task's it is."""
     propositions = [(name, folded(text)) for name, text, _ in _propositions(key)]
     for index, task in enumerate(manifest.tasks):
-        prompt = folded(manifest.prompt(task))
-        for name, text in propositions:
-            if text in prompt:
-                what = f"the prompt holds {name} of the answer key"
-                remedy = "ask without giving the answer away"
-                yield Finding(("tasks", index, "question"), what, remedy)
+        for keys, wording in asked.wordings(task):
+            prompt = folded(manifest.worded(wording))
+            for name, text in propositions:
+                if text in prompt:
+                    what = f"the prompt holds {name} of the answer key"
+                    remedy = "ask without giving the answer away"
+                    yield Finding(("tasks", index, *keys), what, remedy)
 
 
 def in_corpus(key: AnswerKey, files: Iterable[tuple[str, bytes]]) -> list[Problem]:

@@ -1,9 +1,10 @@
 """The schedule of a phase: its attempts in their counterbalanced order, the same every time.
 
-Task order is the manifest's; within a task its repetitions follow one another; the arms of a pair
-are neighbours. Rules for the order of the arms in a pair, each one function:
-    alternate   reversed when (task index + repetition index), both from 0, is odd
-    rotate      begins (task index + repetition index) arms later: each arm comes first in turn
+Task order is the manifest's; within a task its repetitions follow one another, and within one of
+them the models, where there are several; the arms of a pair are neighbours. Rules for the order of
+the arms in a pair, each one function:
+    alternate   reversed when (task index + repetition index + model index), all from 0, is odd
+    rotate      begins as many arms later as that sum: each arm comes first in turn
     random      drawn from the seed in blocks of as many pairs as there are arms; in a whole block
                 every arm stands once at every place
     fixed       always the manifest's
@@ -12,31 +13,38 @@ Indexes count within the phase. ``random`` orders by SHA-256, so that any progra
 
 from __future__ import annotations
 
-import hashlib
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agent_trials import canonical
 from agent_trials.records import Cell, PlannedAttempt
+from agent_trials.study import asked
 from agent_trials.study.manifest import phase_repetitions, phase_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from agent_trials.study.settings import Manifest
 
 
+@dataclass(frozen=True)
+class Pair:
+    """The arms of one task and repetition are one pair; ``turn`` counts what its order goes by."""
+
+    task: str
+    repetition: int
+    turn: int
+
+
 def plan(manifest: Manifest, phase: str) -> tuple[PlannedAttempt, ...]:
     """Return the attempts of a phase in schedule order."""
-    tasks = phase_tasks(manifest, phase)
-    repetitions = phase_repetitions(manifest, phase)
-    orders = _orders(manifest, len(tasks), repetitions)
+    chosen = _chosen(manifest, phase)
+    orders = _orders(manifest, [pair.turn for pair in chosen])
     cells = (
-        (pair, Cell(phase, task.id, arm, repetition))
-        for pair, (task, repetition) in enumerate(
-            (task, repetition) for task in tasks for repetition in range(1, repetitions + 1)
-        )
-        for arm in orders[pair]
+        (number, Cell(phase, pair.task, arm, pair.repetition))
+        for number, pair in enumerate(chosen)
+        for arm in orders[number]
     )
     return tuple(
         PlannedAttempt(cell, position, pair) for position, (pair, cell) in enumerate(cells)
@@ -53,10 +61,21 @@ def digest(attempts: Iterable[PlannedAttempt]) -> str:
     return canonical.digest_of([planned.cell.to_json() for planned in attempts])
 
 
-def _orders(manifest: Manifest, tasks: int, repetitions: int) -> list[tuple[str, ...]]:
+def _chosen(manifest: Manifest, phase: str) -> list[Pair]:
+    """Return the pairs of a phase in their order: every task, repetition and model."""
+    tasks = phase_tasks(manifest, phase)
+    slots = asked.slot_ids(manifest, phase)
+    return [
+        Pair(task.id, asked.repetition(manifest, replicate, slot), index + replicate + place)
+        for index, task in enumerate(tasks)
+        for replicate in range(phase_repetitions(manifest, phase))
+        for place, slot in enumerate(slots)
+    ]
+
+
+def _orders(manifest: Manifest, turns: list[int]) -> list[tuple[str, ...]]:
     """Return the order of the arms of each pair."""
     arms = tuple(arm.id for arm in manifest.arms)
-    turns = [task + repetition for task in range(tasks) for repetition in range(repetitions)]
     match manifest.schedule.arm_order:
         case "alternate":
             return [arms[::-1] if turn % 2 else arms for turn in turns]
@@ -80,12 +99,7 @@ def _drawn(arms: tuple[str, ...], seed: int, pairs_needed: int) -> Iterator[tupl
     """Yield orders in blocks: all rotations of one drawn order of the arms, in a drawn sequence."""
     size = len(arms)
     for block in range(-(-pairs_needed // size)):
-        order = tuple(_shuffled(arms, f"{seed}/{block}/arm"))
-        rotations = _shuffled([str(by) for by in range(size)], f"{seed}/{block}/rotation")
+        order = tuple(asked.shuffled(arms, f"{seed}/{block}/arm"))
+        rotations = asked.shuffled([str(by) for by in range(size)], f"{seed}/{block}/rotation")
         for by in rotations[: pairs_needed - block * size]:
             yield _rotated(order, int(by))
-
-
-def _shuffled(words: Sequence[str], seed: str) -> list[str]:
-    """Return the words ordered by the SHA-256 of ``<seed>/<word>`` in UTF-8."""
-    return sorted(words, key=lambda word: hashlib.sha256(f"{seed}/{word}".encode()).digest())

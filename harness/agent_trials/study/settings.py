@@ -78,6 +78,7 @@ class AgentSettings:
     transport: Literal["http", "cli", "provider"]
     model: Text
     immutable_model: bool = False
+    compares: tuple[Literal["model", "transport"], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +103,7 @@ class PhaseSettings:
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     tasks: tuple[Id, ...] | None = None
+    models: tuple[Id, ...] | None = None
     repetitions: Count | None = None
     scored: bool = True
     requires: Id | None = None
@@ -287,15 +289,51 @@ class SideCostSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArmSettings(LaunchSettings):
+class PriceTier:
+    """USD per million tokens for requests whose prompt is above this many tokens."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    above_prompt_tokens: Annotated[int, Field(strict=True, ge=0)]
+    input: Money
+    output: Money
+    cache_read: Money
+    cache_write_5m: Money
+    cache_write_1h: Money
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnRates:
+    """The prices of one model, where they are not the transport's."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    input_usd_per_million: PositiveMoney | None = None
+    output_usd_per_million: PositiveMoney | None = None
+    prices: Annotated[tuple[PriceTier, ...], Field(min_length=1)] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings(OwnRates):
+    """One of several models, each of which answers every task in every arm."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    id: Id
+    model: Text
+    attempt_usd: PositiveMoney | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmSettings(LaunchSettings, OwnRates):
     """One of the compared setups.
 
     ``follow_up`` is how a further turn is started, as the first one where it is left out.
-    ``session`` says who names the session: the harness (``--session-id``), or the launcher.
+    ``session`` says who names the session: the harness (``--session-id``), or the launcher. A
+    transport or a model of its own only where the study compares just that (``agent.compares``).
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     id: Id
+    transport: Literal["http", "cli", "provider"] | None = None
+    model: Text | None = None
     session: Literal["harness", "launcher"] = "harness"
     follow_up: LaunchSettings | None = None
     side_costs: SideCostSettings | None = None
@@ -306,7 +344,10 @@ class ArmSettings(LaunchSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSettings:
-    """One question, about a repository or over a starter (``tree``, a folder of the study)."""
+    """One question, about a repository or over a starter (``tree``, a folder of the study).
+
+    Where it has variants, a pair asks one of them.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     id: Id
@@ -315,6 +356,7 @@ class TaskSettings:
     repository: Id | None = None
     tree: Text | None = None
     instance: str | None = None
+    variants: Mapping[Id, Text] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,19 +380,6 @@ class ParameterSettings:
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     description: Text
     default: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class PriceTier:
-    """USD per million tokens for requests whose prompt is above this many tokens."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
-    above_prompt_tokens: Annotated[int, Field(strict=True, ge=0)]
-    input: Money
-    output: Money
-    cache_read: Money
-    cache_write_5m: Money
-    cache_write_1h: Money
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -430,9 +459,11 @@ class ProviderArm:
 
     ``evidence`` names programs that must have run to a good end in this arm, and in no other.
     ``handoff`` gives the arm each task's hand-off, which no other arm sees.
+    ``scenario`` is its name in the providers file; the arm's id where it has none.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    scenario: Id | None = None
     allowed_tools: tuple[Text, ...] = ()
     forbidden_actions: tuple[Text, ...] = ()
     evidence: tuple[ProgramName, ...] = ()
@@ -621,6 +652,7 @@ class Manifest:
     tasks: Annotated[tuple[TaskSettings, ...], Field(min_length=1)]
     transports: TransportSettings
     repositories: Mapping[Id, RepositorySettings] = field(default_factory=dict)
+    models: tuple[ModelSettings, ...] = ()
     instructions: str = ""
     follow_up: FollowUpSettings | None = None
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
@@ -632,7 +664,11 @@ class Manifest:
 
     def prompt(self, task: TaskSettings) -> str:
         """Return what every arm and transport asks: the question, then the fixed instructions."""
-        return f"{task.question}\n{self.instructions}" if self.instructions else task.question
+        return self.worded(task.question)
+
+    def worded(self, question: str) -> str:
+        """Return a question with the fixed instructions."""
+        return f"{question}\n{self.instructions}" if self.instructions else question
 
     @property
     def tree(self) -> TreeSettings | None:

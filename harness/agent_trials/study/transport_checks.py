@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         CliSettings,
         Manifest,
         McpServerSettings,
+        PriceTier,
         ProviderSettings,
     )
 
@@ -53,6 +54,9 @@ def transport_findings(manifest: Manifest) -> Iterator[Finding]:
     for index, arm in enumerate(manifest.arms):
         for name, server in arm.mcp_servers.items():
             yield from _server(("arms", index, "mcp_servers", name), server, manifest.parameters)
+        yield from _tiers(("arms", index), arm.prices or ())
+    for index, model in enumerate(manifest.models):
+        yield from _tiers(("models", index), model.prices or ())
     if manifest.transports.cli is not None:
         with_servers = any(arm.mcp_servers for arm in manifest.arms)
         yield from _cli(manifest.transports.cli, with_servers=with_servers)
@@ -116,7 +120,7 @@ def _unknown(path: KeyPath, command: Iterable[str], known: tuple[str, ...]) -> I
 
 def _cli(cli: CliSettings, *, with_servers: bool) -> Iterator[Finding]:
     path: KeyPath = ("transports", "cli")
-    yield from _tiers(cli)
+    yield from _tiers(path, cli.prices)
     yield from _prompt_last((*path, "arguments"), cli.arguments)
     yield from _placeholders((*path, "arguments"), cli.arguments, with_servers=with_servers)
     for index, tool in enumerate(cli.tools):
@@ -164,10 +168,10 @@ def _handoffs(path: KeyPath, manifest: Manifest, provider: ProviderSettings) -> 
         yield Finding((*path, "tasks", have[0]), what, "write handoff = true in the arm's table")
 
 
-def _tiers(cli: CliSettings) -> Iterator[Finding]:
-    bounds = [tier.above_prompt_tokens for tier in cli.prices]
+def _tiers(where: KeyPath, prices: Iterable[PriceTier]) -> Iterator[Finding]:
+    bounds = [tier.above_prompt_tokens for tier in prices]
     for index, bound in enumerate(bounds):
-        path: KeyPath = ("transports", "cli", "prices", index, "above_prompt_tokens")
+        path: KeyPath = (*where, "prices", index, "above_prompt_tokens")
         if index == 0 and bound != 0:
             yield Finding(path, f"the first tier begins at {bound}", "begin with 0")
         elif index and bound <= bounds[index - 1]:

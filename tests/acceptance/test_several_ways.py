@@ -1,0 +1,149 @@
+"""Arms that differ in transport, and several models with several wordings, through whole runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fake_cli
+
+if TYPE_CHECKING:
+    from lab import Lab
+
+SCRIPT = str(Path(fake_cli.__file__).with_name("fake_provider.py"))
+PROVIDER = """
+[transports.provider]
+timeout_seconds = 30
+evidence_rule = "record"
+"""
+MODELS = """
+[[models]]
+id = "low-cost"
+model = "small-1"
+attempt_usd = "0.02"
+[[models]]
+id = "reference"
+model = "large-1"
+"""
+QUESTION = 'question = "How does the install-command work?"'
+VARIANTS = f"""{QUESTION}
+variants = {{ short = "Install command?", long = "Which command installs the worker?" }}"""
+
+
+def rewritten(lab: Lab, *changes: tuple[str, str], extra: str = "") -> None:
+    """Change the lab's study, each old text once, and add tables to its end."""
+    file = lab.folder / "study.toml"
+    text = file.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file.write_text(text + extra, encoding="utf-8")
+
+
+def openings(ledger: Path) -> dict[str, Any]:
+    first: dict[str, Any] = json.loads(ledger.read_text(encoding="utf-8").splitlines()[0])
+    return first
+
+
+def test_a_comparison_of_transports_says_so_and_takes_both_ways(lab: Lab) -> None:
+    lab.study(transport="http")
+    rewritten(
+        lab,
+        ('model = "claude', 'compares = ["transport"]\nmodel = "claude'),
+        ('id = "repository-only"', 'id = "repository-only"\ntransport = "http"'),
+        ('id = "docs-mcp"', 'id = "docs-mcp"\ntransport = "provider"'),
+        extra=PROVIDER,
+    )
+    arguments = ("evals", "-m", "pilot", "--root", f"handbook={lab.checkout}")
+
+    dry = lab.pytest(*arguments, "--collect-only")
+    refused = lab.pytest(*arguments, "--transport", "http")
+    shown = lab.pytest(*arguments)
+
+    loud = "THE ARMS DIFFER IN TRANSPORT, which is what is compared: repository-only = http; docs"
+    assert loud in dry.out
+    assert refused.code == 4
+    assert "compares transports, and each of its arms names one" in refused.text
+    assert shown.code == 0, shown.text
+    assert loud in shown.out
+    (ledger,) = lab.rehearsals()
+    assert [(o["arm"], o["transport"]) for o in lab.show(ledger)["observations"]] == [
+        ("repository-only", "http"),
+        ("docs-mcp", "provider"),
+    ]
+    opening = openings(ledger)
+    assert (opening["transport"], opening["compares"]) == ("http+provider", ["transport"])
+    assert [(way["arm"], way["transport"]) for way in opening["ways"]] == [
+        ("repository-only", "http"),
+        ("docs-mcp", "provider"),
+    ]
+
+
+@pytest.fixture
+def slotted(lab: Lab) -> Lab:
+    """A frozen study of two models, two wordings and two replicates over provider commands."""
+    lab.study(transport="provider", repetitions=2)
+    rewritten(
+        lab,
+        ('model = "claude-haiku-5-5"', 'model = "small-1"'),
+        ("repetitions = 1\nscored = false", "scored = false"),
+        ("[[arms]]", f"{MODELS}\n[[arms]]"),
+        (QUESTION, VARIANTS),
+        extra=PROVIDER,
+    )
+    lab.freeze()
+    return lab
+
+
+def configured(lab: Lab, records: Path, models: tuple[str, ...]) -> Path:
+    """Write a providers file with one command for each model."""
+    entries = [
+        {
+            "modelId": model, "scenarioIds": ["repository-only", "docs-mcp"],
+            "command": sys.executable, "providerNetwork": False, "maxInputBytes": 100_000,
+            "args": ["-IS", SCRIPT, json.dumps({"record": str(records)})], "maxOutputBytes": 9_000,
+        }
+        for model in models
+    ]  # fmt: skip
+    path = lab.outside / "providers.json"
+    document = {"type": "study-provider-cli-config", "schemaVersion": 1, "providers": entries}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert lab.command("agent-trials", "providers", str(path), "--write").code == 0
+    return path
+
+
+def test_every_task_is_asked_of_every_model_in_one_wording_per_pair(slotted: Lab) -> None:
+    records = slotted.root / "requests.jsonl"
+    one = configured(slotted, records, ("small-1",))
+    environment = {"STUDY_MODEL": "small-1,large-1", "STUDY_BUDGET_USD": "1"}
+    options = ("--providers", str(one))
+
+    refused = slotted.pytest(*slotted.paid_arguments(), *options, **environment)
+    unnamed = slotted.pytest(
+        *slotted.paid_arguments(), *options, **(environment | {"STUDY_MODEL": "small-1"})
+    )
+    configured(slotted, records, ("small-1", "large-1"))
+    shown = slotted.pytest(*slotted.paid_arguments(), *options, **environment)
+
+    assert (refused.code, unnamed.code) == (4, 4)
+    assert "no provider answers for large-1 in repository-only" in refused.text
+    assert "the study asks small-1,large-1" in " ".join(unnamed.text.split())
+    assert shown.code == 0, shown.text
+    found = slotted.show()
+    assert [(o["repetition"], o["model"]) for o in found["observations"]] == [
+        (1, "small-1"), (1, "small-1"), (2, "large-1"), (2, "large-1"),
+        (3, "small-1"), (3, "small-1"), (4, "large-1"), (4, "large-1"),
+    ]  # fmt: skip
+    assert [o["chargedUsd"] for o in found["observations"]][:3] == ["0.02", "0.02", "0.1"]
+    asked = [json.loads(each)["request"] for each in records.read_text("utf-8").splitlines()]
+    tasks = [each["task"] for each in asked]
+    assert [(each["modelId"], each["replicate"]) for each in tasks[::2]] == [
+        ("small-1", 0), ("large-1", 0), ("small-1", 1), ("large-1", 1),
+    ]  # fmt: skip
+    assert [each["variantId"] for each in tasks] == ["short"] * 4 + ["long"] * 4
+    assert asked[0]["objective"].startswith("Install command?")
+    assert asked[-1]["objective"].startswith("Which command installs the worker?")
