@@ -25,7 +25,6 @@ ENGINE = McpServer(
     command=("/opt/node", "/opt/engine/cli.js", "--config", "/srv/pin/doc-bridge.config.ts", "mcp"),
     allow=tuple(sorted(SERVER_TOOLS)),
     tools=(*sorted(SERVER_TOOLS), "gate.status"),
-    environment={"LANG": "C.UTF-8"},
 )
 CONTROL = AttemptRequest(
     transport="cli",
@@ -113,18 +112,32 @@ def test_the_limit_is_plain_text_rounded_down_to_six_places(limit: str, written:
     assert made[made.index("--max-budget-usd") + 1] == written
 
 
-def test_a_servers_entry_holds_command_arguments_and_environment() -> None:
+def entry(environment: dict[str, str]) -> dict[str, object]:
+    """Return what the CLI is told of the engine."""
+    args = list(ENGINE.command[1:])
+    return {
+        "mcpServers": {"doc-bridge": {"command": "/opt/node", "args": args, "env": environment}}
+    }
+
+
+def test_a_servers_entry_holds_command_and_arguments() -> None:
     made = arguments(SETTINGS, TREATMENT)
 
-    assert json.loads(made[made.index("--mcp-config") + 1]) == {
-        "mcpServers": {
-            "doc-bridge": {
-                "command": "/opt/node",
-                "args": list(ENGINE.command[1:]),
-                "env": {"LANG": "C.UTF-8"},
-            }
-        }
-    }
+    assert json.loads(made[made.index("--mcp-config") + 1]) == entry({})
+
+
+def test_a_variable_of_a_server_stands_in_a_private_file_and_not_in_the_array(
+    tmp_path: Path,
+) -> None:
+    """Every user of the machine can read the arguments of every process."""
+    server = replace(ENGINE, environment={"DOCS_TOKEN": "canary"})
+    made = arguments(SETTINGS, replace(CONTROL, mcp_servers=(server,)), tmp_path)
+    file = Path(made[made.index("--mcp-config") + 1])
+
+    assert not any("canary" in one for one in made)
+    assert file.parent == tmp_path
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert json.loads(file.read_text(encoding="utf-8")) == entry({"DOCS_TOKEN": "canary"})
 
 
 @pytest.mark.parametrize(

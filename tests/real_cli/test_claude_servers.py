@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import os
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +17,9 @@ from agent_trials.rehearsal.replies import call, say
 from claude_bench import ANNOTATE, GET, SEARCH, misbehaving
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_trials.rehearsal.replies import Answer
     from claude_bench import Bench
 
 SEARCHES = [call((SEARCH, {"query": "x"})), call((GET, {"path": "install.md"})), say("done")]
@@ -101,3 +110,25 @@ def test_a_server_that_is_never_called_is_no_lost_treatment(bench: Bench) -> Non
 
     assert seen.status is Status.COMPLETED
     assert seen.mcp_tool_calls == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads arguments where Linux lists them")
+def test_a_variable_reaches_its_server_and_stands_in_nobodys_arguments(bench: Bench) -> None:
+    """Every user of the machine can read the arguments of every process."""
+    public: list[bytes] = []
+    shown: list[bool] = []
+
+    def search_once(body: Mapping[str, Any]) -> Answer:
+        for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - names, no paths
+            with suppress(OSError):
+                public.append(Path("/proc", pid, "cmdline").read_bytes())
+        shown.append("a-canary" in json.dumps(body))
+        return call((SEARCH, {"query": "x"})) if len(shown) == 1 else say("done")
+
+    server = replace(misbehaving("tells-all"), environment={"DOCS_TOKEN": "a-canary"})
+    result = bench.ask(search_once, servers=(server,))
+
+    assert result.observation.status is Status.COMPLETED, result.private["problems"]
+    assert shown == [False, True]  # what the server was given, it told
+    assert any(b"--mcp-config" in one for one in public)
+    assert not any(b"a-canary" in one for one in public)

@@ -78,7 +78,8 @@ class ClaudeCli:
             environment = cli_environment.environment(
                 settings, request, self._operator, Path(scratch)
             )
-            argv = (_executable(request), *cli_arguments.arguments(settings, request))
+            made = cli_arguments.arguments(settings, request, Path(scratch))
+            argv = (_executable(request), *made)
             ended = self._run(
                 process.Command(argv, folder, environment),
                 _conversation(request.prompt) if streamed else process.Silent(),

@@ -1,7 +1,9 @@
 """The argument array of a Claude CLI attempt, made from the study's own array of placeholders.
 
 The arrays of a study's arms differ in two places only: the servers in ``{mcp_config}`` and the
-names of their tools in ``{allowed}``.
+names of their tools in ``{allowed}``. Everybody on the machine can read an argument array: servers
+that are given variables, which may be secrets, stand in a private file, and only its path in the
+array.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from agent_trials.errors import AgentError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from agent_trials.records import AttemptRequest, McpServer
     from agent_trials.study.settings import CliSettings
@@ -24,15 +27,19 @@ if TYPE_CHECKING:
 PLACEHOLDERS = ("model", "limit", "tools", "allowed", "denied", "mcp_config", "prompt")
 
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+_PRIVATE_FILE = "mcp.json"
 _STREAMED_INPUT = ("--input-format", "stream-json")
 
 
-def arguments(settings: CliSettings, request: AttemptRequest) -> tuple[str, ...]:
+def arguments(
+    settings: CliSettings, request: AttemptRequest, scratch: Path | None = None
+) -> tuple[str, ...]:
     """Return the array after the executable's name, every placeholder replaced once.
 
     What a placeholder stands for is never looked at again: a prompt may hold ``{model}``.
+    ``scratch`` is a folder of the attempt's own, needed where a server is given variables.
     """
-    values = _values(settings, request)
+    values = _values(settings, request, scratch)
     return tuple(
         _PLACEHOLDER.sub(lambda found: values[found.group(1)], one) for one in settings.arguments
     )
@@ -71,12 +78,27 @@ def mcp_config(servers: Iterable[McpServer]) -> str:
     return json.dumps({"mcpServers": entries}, sort_keys=True, separators=(",", ":"))
 
 
+def _servers(servers: tuple[McpServer, ...], scratch: Path | None) -> str:
+    """Return what ``--mcp-config`` gets: the JSON text, or the path of a file that holds it."""
+    text = mcp_config(servers)
+    if not any(server.environment for server in servers):
+        return text
+    if scratch is None:
+        raise RuntimeError("servers with variables need a private file for them")
+    path = scratch / _PRIVATE_FILE
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
 def _entry(server: McpServer) -> dict[str, object]:
     command, *rest = server.command
     return {"command": command, "args": rest, "env": dict(server.environment)}
 
 
-def _values(settings: CliSettings, request: AttemptRequest) -> Mapping[str, str]:
+def _values(
+    settings: CliSettings, request: AttemptRequest, scratch: Path | None
+) -> Mapping[str, str]:
     allowed, _ = expected_tools(settings.tools, {s.name: s.allow for s in request.mcp_servers})
     return {
         "model": request.model,
@@ -84,7 +106,7 @@ def _values(settings: CliSettings, request: AttemptRequest) -> Mapping[str, str]
         "tools": ",".join(settings.tools),
         "allowed": ",".join(allowed),
         "denied": ",".join((*settings.deny, *request.denied_mcp_tools)),
-        "mcp_config": mcp_config(request.mcp_servers),
+        "mcp_config": _servers(request.mcp_servers, scratch),
         "prompt": request.prompt,
     }
 
