@@ -242,6 +242,15 @@ def test_a_treatment_whose_every_answer_is_an_error_is_lost_even_with_one_call_u
     assert "treatment-lost" in _read(lines, mcp=True).codes
 
 
+def test_a_treatment_that_was_asked_and_never_answered_is_lost_where_the_run_ended_well() -> None:
+    """Any other end may have cut the call off, as the limit does to calls of the last response."""
+    asked = [line for line in events("success-mcp") if line["type"] != "user"]
+    cut_off = [*asked[:-1], {**asked[-1], "subtype": "error_max_budget_usd", "is_error": True}]
+
+    assert _read(asked, mcp=True).codes == ("treatment-lost",)
+    assert "treatment-lost" not in _read(cut_off, mcp=True).codes
+
+
 def test_each_server_of_an_arm_must_have_answered() -> None:
     """One server that works does not stand for another whose every call failed."""
     lines = events("mcp-all-error")

@@ -85,13 +85,28 @@ def of_conduct(stream: Stream, found: Calls, expected: Expected) -> Iterator[Fin
     changed = [event.line for event in stream.events if _changes_session(event, stream.inits)]
     if vanished or changed:
         yield Finding("tools-changed", f"gone {shown(vanished)}, announced in lines {changed}")
-    for server, tools in expected.mcp_tools.items():
-        answers = [failed for call, failed in found.errors.items() if found.names[call] in tools]
-        if answers and all(answers):
-            yield Finding("treatment-lost", f"{server}: {len(answers)} of {len(answers)}")
+    yield from _lost_treatments(stream, found, expected)
     spawned = sub_agents(stream)
     if spawned and "Agent" not in allowed:
         yield Finding("sub-agent", f"{spawned}")
+
+
+def _lost_treatments(stream: Stream, found: Calls, expected: Expected) -> Iterator[Finding]:
+    """Find servers that were asked and never answered but with an error.
+
+    A call without an answer counts only where the run ended well: any other end may cut it off.
+    """
+    ended_well = any(
+        result.data.get("subtype") == "success" and result.data.get("is_error") is False
+        for result in stream.results[-1:]
+    )
+    for server, tools in expected.mcp_tools.items():
+        asked = [call for call, name in found.names.items() if name in tools]
+        answers = [found.errors[call] for call in asked if call in found.errors]
+        if asked and all(answers) and (answers or ended_well):
+            yield Finding(
+                "treatment-lost", f"{server}: {sum(answers)} errors of {len(asked)} calls"
+            )
 
 
 def of_end(result: Event, process: ProcessFacts) -> Iterator[Finding]:
