@@ -20,6 +20,7 @@
     ├── WorkspaceError           git, export or checkout
     ├── McpServerError           a server that does not start, answer or offer what it should
     ├── AgentError               an agent that cannot be started at all
+    ├── EvaluationError          an evaluation of patches that cannot be run or used
     ├── ReportError              a report that cannot be written where it is to be
     ├── SigningError             a key that cannot sign
     └── BundleError              a bundle that was not made
@@ -201,6 +202,10 @@ class McpServerError(TrialsError):
 
 class AgentError(TrialsError):
     """An agent that cannot be started at all."""
+
+
+class EvaluationError(TrialsError):
+    """An evaluation of patches that cannot be run, or whose report cannot be used."""
 
 
 class ReportError(TrialsError):
