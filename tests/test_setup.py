@@ -13,10 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from agent_trials.agents.codex_options import VERSION as CODEX
+
 ROOT = Path(__file__).parent.parent
 PINNED = tomllib.loads((ROOT / "evals/quickstart/study.toml").read_text("utf-8"))["transports"][
     "cli"
 ]["version"]
+
+PINS_CODEX = "harness/agent_trials/agents/codex_options.py"
 
 # What the scripts may use beside Python, git, Node and make: the tools of a bare POSIX system.
 TOOLS = (
@@ -50,10 +54,14 @@ esac
 
 FAKE_NPM = f"""#!/bin/sh
 echo "npm $*" >> "$FAKE_RECORD"
-bin=.tools/claude-{PINNED}/node_modules/.bin
+case "$*" in
+*codex*) program=codex folder=codex-{CODEX} says="codex-cli {CODEX}" ;;
+*) program=claude folder=claude-{PINNED} says="{PINNED} (Claude Code)" ;;
+esac
+bin=.tools/$folder/node_modules/.bin
 mkdir -p $bin
-printf '#!/bin/sh\\necho "{PINNED} (Claude Code)"\\n' > $bin/claude
-chmod +x $bin/claude
+printf '#!/bin/sh\\necho "%s"\\n' "$says" > $bin/$program
+chmod +x $bin/$program
 """
 
 
@@ -98,7 +106,8 @@ def desk(tmp_path: Path) -> Desk:
     folder, path = tmp_path / "the project", tmp_path / "bin"
     (folder / "evals/quickstart").mkdir(parents=True)
     path.mkdir()
-    for name in ("Makefile", "pyproject.toml", "evals/quickstart/study.toml"):
+    (folder / PINS_CODEX).parent.mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "evals/quickstart/study.toml", PINS_CODEX):
         shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / ".ci", folder / ".ci")
     for name in [*TOOLS, "chmod", "make"]:
@@ -245,8 +254,9 @@ def test_a_failed_pilot_fails_make(desk: Desk, failing: str) -> None:
     assert desk.recorded()[-1].endswith(failing)
 
 
-ELSEWHERE = (
-    "--ignore=tests/real_cli --ignore=tests/browser --ignore=tests/acceptance --ignore=tests/evals"
+ELSEWHERE = " ".join(
+    f"--ignore=tests/{name}"
+    for name in ("real_cli", "real_codex", "browser", "acceptance", "evals")
 )
 CORE = [
     "python -m venv .venv",
@@ -310,27 +320,34 @@ def test_the_gate_runs_every_part_after_the_core(desk: Desk) -> None:
         f" @anthropic-ai/claude-code@{PINNED}"
     ) in recorded
     assert {"python -m pytest tests/real_cli", CLI_PILOT} <= set(recorded)
+    assert (
+        f"npm install --no-save --no-fund --no-audit --prefix .tools/codex-{CODEX}"
+        f" @openai/codex@{CODEX}"
+    ) in recorded
+    assert "python -m pytest tests/real_codex" in recorded
     assert "the sequence ran" in ran.stdout
     assert "python -m pytest tests/browser" in recorded
     assert "python -m pytest -n auto tests/acceptance tests/evals" in recorded
     assert any("test_resume.py --cov=agent_trials" in line for line in recorded)
 
 
-def test_a_part_that_cannot_have_what_it_needs_fails(desk: Desk) -> None:
+@pytest.mark.parametrize("part", ["claude", "codex"])
+def test_a_part_that_cannot_have_what_it_needs_fails(desk: Desk, part: str) -> None:
     """A skip would let a change through that broke the real CLI."""
-    ran = desk.run(".ci/run", "claude")
+    ran = desk.run(".ci/run", part)
 
     assert ran.returncode == 1
     assert "npm is missing: install Node.js" in ran.stdout
-    assert "python -m pytest tests/real_cli" not in desk.recorded()
+    assert "python -m pytest tests/real" not in "\n".join(desk.recorded())
 
 
-def test_an_install_that_fails_fails_its_part(desk: Desk) -> None:
+@pytest.mark.parametrize("part", ["claude", "codex"])
+def test_an_install_that_fails_fails_its_part(desk: Desk, part: str) -> None:
     desk.put("npm", "#!/bin/sh\necho 'npm: no answer' >&2\nexit 1\n")
-    ran = desk.run(".ci/run", "claude")
+    ran = desk.run(".ci/run", part)
 
     assert ran.returncode == 1
-    assert "python -m pytest tests/real_cli" not in desk.recorded()
+    assert "python -m pytest tests/real" not in "\n".join(desk.recorded())
 
 
 def test_an_unknown_part_is_refused_with_the_names_of_the_known_ones(desk: Desk) -> None:
@@ -369,7 +386,9 @@ def test_the_gate_makes_tests_fail_where_a_desk_would_skip(desk: Desk) -> None:
     assert "CI: true" in desk.run(".ci/run", "core").stdout
 
 
-@pytest.mark.parametrize("name", ["run", "parts/claude.sh", "parts/company.sh"])
+@pytest.mark.parametrize(
+    "name", ["run", *(f"parts/{name}.sh" for name in ("claude", "codex", "company"))]
+)
 def test_scripts_can_be_started_and_stop_at_the_first_error(name: str) -> None:
     script = ROOT / ".ci" / name
 

@@ -15,5 +15,5 @@ python="$venv/bin/python"
 pytest=("$python" -m pytest -o asyncio_default_fixture_loop_scope=function)
 
 "${pytest[@]}" evals -m pilot
-"${pytest[@]}" -n 2 --ignore=tests/real_cli --ignore=tests/browser \
+"${pytest[@]}" -n 2 --ignore=tests/real_cli --ignore=tests/real_codex --ignore=tests/browser \
     --ignore=tests/acceptance/test_workers.py --ignore=tests/acceptance/test_resume.py --cov=agent_trials --cov-report=term:skip-covered
