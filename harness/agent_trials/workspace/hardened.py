@@ -68,18 +68,20 @@ def run(
     settings: Mapping[str, str] | None = None,
     index: Path | None = None,
     further: Mapping[str, str] | None = None,
+    git_dir: Path | None = None,
 ) -> bytes:
     """Return what git prints for a command in the checkout whose ``.git`` lies in this folder.
 
     ``given`` is its input, ``settings`` are further ones for this call, ``index`` is used instead
-    of the repository's own, ``further`` are variables for this call.
+    of the repository's own, ``further`` are variables for this call. ``git_dir`` is a repository
+    that lies elsewhere, so that nothing of the folder's own ``.git`` is read.
 
     Raises:
         WorkspaceError: git is missing, failed, or took too long.
     """
     try:
         done = subprocess.run(
-            (*command(checkout, settings or {}), *arguments),
+            (*command(checkout, settings or {}, git_dir), *arguments),
             cwd=checkout,
             env=environment()
             | ({"GIT_INDEX_FILE": str(index)} if index else {})
@@ -97,13 +99,16 @@ def run(
     return done.stdout
 
 
-def command(checkout: Path, settings: Mapping[str, str]) -> tuple[str, ...]:
+def command(
+    checkout: Path, settings: Mapping[str, str], git_dir: Path | None = None
+) -> tuple[str, ...]:
     """Return the beginning of every call: git itself, the settings, the repository."""
     pairs = {**_SETTINGS, **settings}.items()
     options = (part for name, value in pairs for part in ("-c", f"{name}={value}"))
     # git starts inside the checkout, where a relative path would lead elsewhere.
     top = checkout.absolute()
-    place = (f"--git-dir={top / '.git'}", f"--work-tree={top}")
+    repository = (git_dir or top / ".git").absolute()
+    place = (f"--git-dir={repository}", f"--work-tree={top}")
     return (_executable(), "--no-pager", "--literal-pathspecs", *options, *place)
 
 

@@ -87,13 +87,13 @@ def tree(
         WorkspaceError: it cannot be laid out, or is not the one that the preflight laid out.
     """
     place = neutral.place(parent, home=home)
-    made = Tree(neutral.new(place), _surroundings(neutral.new(place, "surround")))
+    made = Tree(neutral.new(place), surroundings(neutral.new(place, "surround")))
     try:
-        _programs(made.surroundings, programs)
+        programs_first(made.surroundings, programs)
         _lay_out(sealed, made)
         yield made
     except BaseException as error:
-        _remove_in_passing(made.kept, error)
+        remove_in_passing(made.kept, error)
         raise
     if not made.stays:
         release(made.kept)
@@ -112,7 +112,7 @@ def again(kept: Kept) -> Iterator[Tree]:
     try:
         yield found
     except BaseException as error:
-        _remove_in_passing(kept, error)
+        remove_in_passing(kept, error)
         raise
     if not found.stays:
         release(kept)
@@ -144,7 +144,8 @@ def _digest(path: Path) -> str | None:
     return canonical.digest(path.read_bytes()) if path.is_file() else None
 
 
-def _surroundings(around: Path) -> Surroundings:
+def surroundings(around: Path) -> Surroundings:
+    """Make the empty folders that lie around a writable workspace."""
     found = Surroundings(
         home=around / "home",
         temporary=around / "tmp",
@@ -156,14 +157,14 @@ def _surroundings(around: Path) -> Surroundings:
     return found
 
 
-def _programs(surroundings: Surroundings, programs: Mapping[str, str]) -> None:
+def programs_first(around: Surroundings, programs: Mapping[str, str]) -> None:
     """Write the executables that come first on PATH: each one starts what it stands for."""
-    hook = surroundings.programs.parent / "snapshot.py"
+    hook = around.programs.parent / "snapshot.py"
     hook.write_bytes(Path(stop_hook.__file__).read_bytes())
     started = {name: shlex.quote(path) for name, path in programs.items()}
     started[HOOK] = f"{shlex.quote(sys.executable)} -I {shlex.quote(str(hook))}"
     for name, command in started.items():
-        path = surroundings.programs / name
+        path = around.programs / name
         path.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
         path.chmod(0o755)
 
@@ -218,7 +219,7 @@ def _add_hook(path: Path) -> None:
     path.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _remove_in_passing(kept: Kept, error: BaseException) -> None:
+def remove_in_passing(kept: Kept, error: BaseException) -> None:
     """Remove it without hiding the error that is on its way."""
     try:
         release(kept)
