@@ -11,7 +11,7 @@ from agent_trials import money
 from agent_trials.commands import examples
 from agent_trials.commands.examine import Examined, examine
 from agent_trials.errors import StudyError
-from agent_trials.study import manifest
+from agent_trials.study import estimable, manifest, phases, schedule
 from agent_trials.study.design import designs
 from agent_trials.study.frozen import state
 
@@ -81,6 +81,8 @@ def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[
     yield f"{study.folder}: {study.manifest.title}"
     for design in designs(study.manifest):
         yield f"  {design.phase}: {_phase(design, study.manifest.budget)}"
+        for line in _sampled(study, design.phase):
+            yield f"    {line}"
         if design.scored:
             for line in foresee.foreseen(study.manifest, design, pilot):
                 yield f"    {line}"
@@ -96,10 +98,19 @@ def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[
     yield f"  {_count(len(examined.problems), 'problem')}, {_count(len(examined.doubts), 'doubt')}"
 
 
+def _sampled(study: Study, phase: str) -> Iterator[str]:
+    """Yield what a phase is a sample of, and what can be estimated; nothing of other phases."""
+    found = phases.sampled(study.manifest, phase)
+    if found:
+        yield from found
+        yield f"plan {schedule.digest(schedule.plan(study.manifest, phase))}"
+        yield from estimable.told(study.manifest, phase)
+
+
 def _phase(design: Design, budget: BudgetSettings) -> str:
     parts = [
         _count(design.attempts, "attempt"),
-        f"{_count(design.pairs, 'pair')} of {design.arms} arms",
+        f"{_count(design.whole, 'pair')} of {design.arms} arms" if design.whole else "no pairs",
         _count(design.tasks, "task"),
     ]
     if isinstance(budget.attempt_usd, str):  # left to the operator

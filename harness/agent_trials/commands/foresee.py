@@ -48,7 +48,9 @@ def foreseen(manifest: Manifest, design: Design, of: Record | None) -> Iterator[
         design: the phase.
         of: a pilot, from which spread and prices are taken; None without one.
     """
-    if manifest.endpoints.p_values:
+    if not design.whole:
+        yield "no pair has every arm, so nothing is paired and there is no power to state"
+    elif manifest.endpoints.p_values:
         yield from _power(manifest, design, of)
     else:
         yield "no test is registered (p_values = false), so there is no power to state"

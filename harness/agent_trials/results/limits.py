@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.results import ways
+from agent_trials.study import estimable, phases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -95,6 +96,7 @@ def limits(record: Record) -> list[str]:
 def _limits(record: Record) -> Iterator[str]:
     if record.is_rehearsal:
         yield _REHEARSAL
+    yield from _sampled(record)
     yield from GENERAL
     manifest = record.frozen.manifest
     if manifest and "correctness" in {*manifest.endpoints.primary, *manifest.endpoints.secondary}:
@@ -104,6 +106,17 @@ def _limits(record: Record) -> Iterator[str]:
         yield _SAME_MODEL
     if not record.opening.get("immutableModel"):
         yield _ALIAS
+
+
+def _sampled(record: Record) -> Iterator[str]:
+    """Yield what a sample leaves out, and what its design cannot tell."""
+    manifest, phase = record.frozen.manifest, record.opening["phase"]
+    if manifest is None:
+        return
+    found = phases.sampled(manifest, phase)
+    yield from (f"{line[0].upper()}{line[1:]}." for line in found)
+    if found:
+        yield from (f"By design, {line}." for line in estimable.told(manifest, phase))
 
 
 def _cli(version: str | None, settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:

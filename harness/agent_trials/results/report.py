@@ -23,6 +23,7 @@ from agent_trials.results.limits import isolation, limits
 from agent_trials.results.protocol_text import section
 from agent_trials.results.rows_from_ledger import grades_of, pairs, rows
 from agent_trials.study.endpoints import ENDPOINTS
+from agent_trials.study.phases import phase_arms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -91,7 +92,7 @@ def _compared(record: Record, graded: Mapping[Cell, Grade]) -> tuple[Compared, .
     manifest = record.frozen.manifest
     if manifest is None:
         return ()
-    control, *others = manifest.arms
+    control, *others = phase_arms(manifest, record.opening["phase"])
     return tuple(
         Compared(control, arm, rows(record.attempts, graded, control=control, treatment=arm))
         for arm in others

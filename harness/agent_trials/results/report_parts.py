@@ -62,7 +62,7 @@ def study(record: Record) -> dict[str, Any]:
         "closedAt": record.summary.runs[0].closed_at,
         "plannedAttempts": opening["attempts"],
         "attempts": len(record.attempts),
-        "pairs": len(pairs(record.attempts)),
+        "pairs": sum(len(pair) > 1 for pair in pairs(record.attempts)),
         "tasks": len({each.cell.task for each in record.attempts}),
         "arms": [arm.id for arm in manifest.arms] if manifest else None,
         "endpoints": _registered(manifest) if manifest else None,

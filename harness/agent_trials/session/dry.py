@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent_trials import money
 from agent_trials.session import text
 from agent_trials.session.selection import Selected
-from agent_trials.study import asked, freeze, schedule
+from agent_trials.study import asked, freeze, phases, schedule
 from agent_trials.study.manifest import phase_repetitions
 
 if TYPE_CHECKING:
@@ -47,18 +47,22 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
     """Return one row of the dry run's matrix."""
     manifest = selected.study.manifest
     attempts = schedule.plan(manifest, selected.phase)
-    arms = [arm.id for arm in manifest.arms]
+    arms = [arm.id for arm in phases.phase_arms(manifest, selected.phase)]
     tasks = len({each.cell.task for each in attempts})
     slots = asked.phase_models(manifest, selected.phase)
     models = f" x {len(slots)} models" if slots else ""
     repetitions = phase_repetitions(manifest, selected.phase)
+    shape = f"{tasks} tasks x {len(arms)} arms{models} x {repetitions} repetitions"
+    if len(attempts) != tasks * len(arms) * max(len(slots), 1) * repetitions:
+        shape = f"of {shape}"  # a sample that crosses not everything
     frozen = freeze.state(selected.study)
     total = _reserved(manifest, [each.cell for each in attempts])
     return {
         "name": selected.name,
         "attempts": str(len(attempts)),
-        "shape": f"{tasks} tasks x {len(arms)} arms{models} x {repetitions} repetitions",
+        "shape": shape,
         "compared": "\n".join(text.compared(manifest, selected.phase)),
+        "sampled": "\n".join(phases.sampled(manifest, selected.phase)),
         "arms": ", ".join(arms),
         "reserved": "operator's choice" if total is None else money.text(total),
         "cap": f"{options.cap} USD" if options.cap else "not set (STUDY_BUDGET_USD)",

@@ -17,7 +17,7 @@ from agent_trials.ledger.private import Artifact
 from agent_trials.session import commands, resuming
 from agent_trials.session.run import StudyRun
 from agent_trials.session.runner import runner_digest
-from agent_trials.study import asked, freeze, ledgers, schedule
+from agent_trials.study import asked, freeze, ledgers, phases, schedule
 from agent_trials.study.ledgers import LedgerRecord
 from agent_trials.study.lock import time_text
 
@@ -169,6 +169,7 @@ def planned_fields(plan: RunPlan) -> dict[str, Any]:
         "frozen": frozen.frozen,
         "amendment": frozen.amendment,
         "folderDigest": frozen.folder_digest,
+        **_sample(plan),
         "scheduleDigest": schedule.digest(plan.attempts),
         "attempts": len(plan.attempts),
         "runnerDigest": runner_digest(plan.study.folder),
@@ -207,6 +208,15 @@ def _several_ways(plan: RunPlan) -> dict[str, Any]:
             for (arm, slot), way in plan.ways.by_arm.items()
         ],
     }
+
+
+def _sample(plan: RunPlan) -> dict[str, Any]:
+    """Return what run-opened says of a sample: its name, of how much it is, how it is reduced."""
+    manifest = plan.study.manifest
+    name = manifest.phases[plan.phase].sample
+    if name is None:
+        return {}
+    return {"sample": name, "sampled": list(phases.sampled(manifest, plan.phase))}
 
 
 def private_fields(plan: RunPlan) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
-from agent_trials.study import asked, schedule
+from agent_trials.study import asked, phases, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +46,7 @@ def heading(plan: RunPlan, head: str) -> list[str]:
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
         f"agent-trials: head {head}",
         *(f"agent-trials: {line}" for line in compared(plan.study.manifest, plan.phase)),
+        *(f"agent-trials: {line}" for line in phases.sampled(plan.study.manifest, plan.phase)),
         *(f"agent-trials: {line}" for prior in plan.priors for line in _prior(prior)),
         *_required(plan),
     ]
@@ -125,6 +126,7 @@ def summary(plan: RunPlan, found: Summary, path: Path) -> tuple[str, list[str]]:
     mode = "PAID RUN" if plan.mode == "paid" else REHEARSAL
     totals = found.totals
     lines = [f"{plan.name}: {_counts(found)}"]
+    lines += [f"  {line}" for line in phases.sampled(plan.study.manifest, plan.phase)]
     lines += [f"  {arm}: {_tally(rows)}" for arm, rows in _by_arm(found).items()]
     lines.append(f"tokens: {_sums([each.line.fields['observation'] for each in found.settled])}")
     lines.append(
@@ -205,7 +207,8 @@ def dry_run(rows: Sequence[Mapping[str, str]]) -> list[str]:
         lines.append(
             f"{row['name']}: {row['attempts']} attempts ({row['shape']}), arms {row['arms']}"
         )
-        lines += [f"  {line}" for line in row.get("compared", "").splitlines()]
+        for facts in ("compared", "sampled"):
+            lines += [f"  {line}" for line in row.get(facts, "").splitlines()]
         lines.append(f"  reserves at most {row['reserved']} USD; cap {row['cap']}; {row['series']}")
         if row.get("checkouts"):
             lines.append(f"  repositoriesChecked: {row['checkouts']}")

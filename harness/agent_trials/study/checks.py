@@ -12,6 +12,7 @@ Each function is one rule and yields a finding per place that breaks it:
     arms differ in model or transport only if that is compared -> comparison_checks
     a transport has what it needs                             -> transport_checks
     an adjudicator has what it needs                          -> adjudicator_checks
+    a sample can be drawn, and is the plan that was fixed     -> sample_checks
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from agent_trials.study.adjudicator_checks import adjudicator_findings
 from agent_trials.study.comparison_checks import comparison_findings
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.findings import Finding, KeyPath, nearest
+from agent_trials.study.sample_checks import plan_findings, sample_findings
 from agent_trials.study.transport_checks import transport_findings
 from agent_trials.study.workspace_checks import workspace_findings
 
@@ -43,7 +45,7 @@ RESERVED_PHASES = frozenset(
 
 def manifest_findings(manifest: Manifest, folder_name: str) -> tuple[Finding, ...]:
     """Return every place of the manifest that breaks a rule, in the order of the rules."""
-    return (
+    found = (
         *_identity(manifest, folder_name),
         *_references(manifest),
         *_arms_differ(manifest),
@@ -57,7 +59,9 @@ def manifest_findings(manifest: Manifest, folder_name: str) -> tuple[Finding, ..
         *comparison_findings(manifest),
         *transport_findings(manifest),
         *adjudicator_findings(manifest),
+        *sample_findings(manifest),
     )
+    return found or tuple(plan_findings(manifest))
 
 
 def _identity(manifest: Manifest, folder_name: str) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     every task runs in every arm, every pair is whole            -> whole_pairs
     each arm comes first in as many pairs as any other           -> balanced
     the order of the arms goes with no category of tasks         -> unconfounded
+    arm and model go with nothing else                           -> told_apart
     what is registered can be measured on some transport         -> measurable
     p-values can become small with so many tasks                 -> significance
     an adjudicator sees no duration or size, which tell an arm,
@@ -20,9 +21,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from agent_trials.errors import Problem
-from agent_trials.study import asked, schedule
+from agent_trials.study import asked, estimable, schedule
 from agent_trials.study.endpoints import UNCACHED
-from agent_trials.study.manifest import phase_tasks
+from agent_trials.study.phases import phase_arms, phase_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,13 +38,17 @@ TELLING = frozenset({"duration_ms", "response_bytes"})
 
 @dataclass(frozen=True)
 class Design:
-    """A phase in numbers; ``smallest_p`` is that of a two-sided sign-flip test over its tasks."""
+    """A phase in numbers; ``whole`` are the pairs that have every arm of the phase.
+
+    ``smallest_p`` is that of a two-sided sign-flip test over its tasks.
+    """
 
     phase: str
     scored: bool
     tasks: int
     arms: int
     pairs: int
+    whole: int
     attempts: int
     smallest_p: Fraction
 
@@ -61,9 +66,11 @@ def doubts(manifest: Manifest) -> list[Problem]:
     for phase in manifest.phases:
         place = f"phases.{phase}"
         attempts = schedule.plan(manifest, phase)
-        found += whole_pairs(place, attempts, [arm.id for arm in manifest.arms])
-        found += balanced(place, attempts, [arm.id for arm in manifest.arms])
+        arms = [arm.id for arm in phase_arms(manifest, phase)]
+        found += whole_pairs(place, attempts, arms)
+        found += balanced(place, attempts, arms)
         found += _unconfounded(place, attempts, manifest)
+        found += _told_apart(place, attempts, manifest)
         found += _significance(place, manifest, phase)
     return found
 
@@ -76,7 +83,17 @@ def smallest_p(tasks: int) -> Fraction:
 def whole_pairs(
     place: str, attempts: Sequence[PlannedAttempt], arms: Sequence[str]
 ) -> Iterator[Problem]:
-    """Yield the tasks that no pair compares in all arms: what they show goes with the arm."""
+    """Yield the tasks that no pair compares in all arms: what they show goes with the arm.
+
+    Where every task has one arm alone it is said once: nothing at all is paired then.
+    """
+    if all(len(pair) == 1 for pair in schedule.pairs(attempts)) and len(arms) > 1:
+        what = (
+            f"there are no pairs: each of the {len(attempts)} attempts stands alone, so no endpoint"
+            " is paired"
+        )
+        yield Problem(place, what, "score another phase, whose pairs have every arm")
+        return
     for task in dict.fromkeys(planned.cell.task for planned in attempts):
         ran = {planned.cell.arm for planned in attempts if planned.cell.task == task}
         if len(ran) == 1:
@@ -122,6 +139,19 @@ def _unconfounded(
             what = f"every pair of the category {name} begins with {arms[0]}"
             remedy = "order the tasks otherwise, or repeat them an even number of times"
             yield Problem(place, what, remedy)
+
+
+def _told_apart(
+    place: str, attempts: Sequence[PlannedAttempt], manifest: Manifest
+) -> Iterator[Problem]:
+    """Yield what goes together; whole pairs tell arms from everything, so theirs are not looked at.
+
+    Where attempts stand alone the arm goes with the task by necessity, as ``whole_pairs`` says.
+    """
+    for crossing in estimable.crossings(manifest, attempts):
+        doubt = estimable.confounded(place, crossing)
+        if doubt is not None and crossing.other != "task":
+            yield doubt
 
 
 def _measurable(manifest: Manifest) -> Iterator[Problem]:
@@ -219,8 +249,9 @@ def _design(manifest: Manifest, phase: str) -> Design:
         phase,
         manifest.phases[phase].scored,
         tasks,
-        len(manifest.arms),
+        len(phase_arms(manifest, phase)),
         len(schedule.pairs(attempts)),
+        estimable.whole(manifest, phase, attempts),
         len(attempts),
         smallest_p(tasks),
     )

@@ -17,6 +17,7 @@ from agent_trials.study.endpoints import GRADED
 from agent_trials.study.find import KEYS, MANIFESTS, find, is_study
 from agent_trials.study.findings import Finding
 from agent_trials.study.key import AnswerKey, key_findings
+from agent_trials.study.phases import phase_arms, phase_repetitions, phase_tasks
 from agent_trials.study.settings import Manifest
 from agent_trials.study.shape import fit
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEYS", "Study", "find", "is_remote", "is_study", "load", "load_all", "local_corpus",
-    "needed_repositories", "phase_repetitions", "phase_tasks", "starter",
+    "needed_repositories", "phase_arms", "phase_repetitions", "phase_tasks", "starter",
 ]  # fmt: skip
 
 
@@ -66,17 +67,6 @@ def load_all(folders: Iterable[Path]) -> tuple[Study, ...]:
     if problems:
         raise StudyError(problems)
     return tuple(studies)
-
-
-def phase_tasks(manifest: Manifest, phase: str) -> tuple[TaskSettings, ...]:
-    """Return the tasks of a phase in the manifest's order."""
-    selected = manifest.phases[phase].tasks
-    return tuple(task for task in manifest.tasks if selected is None or task.id in selected)
-
-
-def phase_repetitions(manifest: Manifest, phase: str) -> int:
-    """Return how many times a phase runs each of its tasks in each arm."""
-    return manifest.phases[phase].repetitions or manifest.schedule.repetitions
 
 
 def needed_repositories(study: Study, phase: str) -> dict[str, RepositorySettings]:

@@ -61,6 +61,10 @@ PositiveMoney = Annotated[Decimal, BeforeValidator(_positive_money)]
 Operator = Literal["operator"]
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 FileName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+SampleName = Annotated[
+    str, StringConstraints(pattern=r"^(balanced|pairwise|full)(-[1-9][0-9]{0,6})?$")
+]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 StopStatus = Literal[
     "incomplete", "failed", "timed-out", "budget-exceeded", "invalid-setup", "invalid-cost"
@@ -99,12 +103,16 @@ class PhaseSettings:
     """Which part of the matrix a phase runs; None means all of it.
 
     ``limit_usd`` is what the phase may spend by itself, under whatever cap.
+    ``plan`` is the digest of its cells in their order, where the study fixes it once more.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     tasks: tuple[Id, ...] | None = None
     models: tuple[Id, ...] | None = None
+    arms: tuple[Id, ...] | None = None
     repetitions: Count | None = None
+    sample: SampleName | None = None
+    plan: Digest | None = None
     scored: bool = True
     requires: Id | None = None
     limit_usd: PositiveMoney | None = None

@@ -39,6 +39,10 @@ _PATTERNS = {
     r"^[a-z][a-z0-9-]{0,127}$": "write a lower-case letter, then letters, digits and hyphens",
     r"^[a-z0-9._:-]{1,256}$": "write lower-case letters, digits and . _ : -",
     r"^[0-9a-f]{64}$": "write 64 lower-case hex digits",
+    r"^(balanced|pairwise|full)(-[1-9][0-9]{0,6})?$": (
+        'write "balanced", "pairwise" or "full", with the number of attempts such as "balanced-24"'
+    ),
+    r"^sha256:[0-9a-f]{64}$": "write the digest that agent-trials check prints",
     r"^[01](\.[0-9]{1,3})?$": 'write it as text between "0" and "1.999"',
 }
 _KINDS = {
