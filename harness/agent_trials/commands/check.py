@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_trials.results.record import Record
     from agent_trials.study.design import Design
     from agent_trials.study.manifest import Study
-    from agent_trials.study.settings import BudgetSettings
+    from agent_trials.study.settings import Manifest
 
 
 @click.command(
@@ -80,7 +80,7 @@ def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[
     frozen = state(study)
     yield f"{study.folder}: {study.manifest.title}"
     for design in designs(study.manifest):
-        yield f"  {design.phase}: {_phase(design, study.manifest.budget)}"
+        yield f"  {design.phase}: {_phase(design, study.manifest)}"
         for line in _sampled(study, design.phase):
             yield f"    {line}"
         if design.scored:
@@ -107,16 +107,18 @@ def _sampled(study: Study, phase: str) -> Iterator[str]:
         yield from estimable.told(study.manifest, phase)
 
 
-def _phase(design: Design, budget: BudgetSettings) -> str:
+def _phase(design: Design, settings: Manifest) -> str:
+    cells = (planned.cell for planned in schedule.plan(settings, design.phase))
+    total = phases.reserved(settings, cells)
     parts = [
         _count(design.attempts, "attempt"),
         f"{_count(design.whole, 'pair')} of {design.arms} arms" if design.whole else "no pairs",
         _count(design.tasks, "task"),
     ]
-    if isinstance(budget.attempt_usd, str):  # left to the operator
+    if total is None:  # left to the operator
         parts.append(f"reserves {design.attempts} times --attempt-budget-usd")
     else:
-        parts.append(f"reserves {money.text(budget.attempt_usd * design.attempts)} USD in all")
+        parts.append(f"reserves {money.text(total)} USD in all")
     if design.scored:
         parts.append(f"smallest two-sided sign-flip p {float(design.smallest_p):.4g}")
     else:

@@ -12,13 +12,10 @@ from agent_trials.study.manifest import phase_repetitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from decimal import Decimal
     from pathlib import Path
 
-    from agent_trials.records import Cell
     from agent_trials.session.options import Options
     from agent_trials.study.manifest import Study
-    from agent_trials.study.settings import Manifest
 
 
 def check_roots(studies: Sequence[Study], roots: Mapping[str, Path]) -> None:
@@ -56,7 +53,7 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
     if len(attempts) != tasks * len(arms) * max(len(slots), 1) * repetitions:
         shape = f"of {shape}"  # a sample that crosses not everything
     frozen = freeze.state(selected.study)
-    total = _reserved(manifest, [each.cell for each in attempts])
+    total = phases.reserved(manifest, [each.cell for each in attempts])
     return {
         "name": selected.name,
         "attempts": str(len(attempts)),
@@ -69,16 +66,3 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
         "series": f"series {frozen.series_id}{'' if frozen.frozen else ' (not frozen)'}",
         "checkouts": ", ".join(sorted(set(options.roots) & set(manifest.repositories))),
     }
-
-
-def _reserved(manifest: Manifest, cells: Iterable[Cell]) -> Decimal | None:
-    """Return what cells reserve in all, USD; None where the operator chooses."""
-    own = {each.id: each.attempt_usd for each in manifest.models}
-    price, amounts = manifest.budget.attempt_usd, []
-    for cell in cells:
-        slot = asked.asked(manifest, cell.task, cell.repetition).slot
-        amount = (own.get(slot) if slot else None) or price
-        if isinstance(amount, str):
-            return None
-        amounts.append(amount)
-    return money.total(*amounts)

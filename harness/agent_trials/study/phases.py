@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_trials import money
 from agent_trials.study import asked, sampling
 from agent_trials.study.sampling import Matrix, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from decimal import Decimal
 
+    from agent_trials.records import Cell
     from agent_trials.study.sampling import Unit
     from agent_trials.study.settings import ArmSettings, Manifest, TaskSettings
 
@@ -52,6 +55,19 @@ def units(manifest: Manifest, phase: str) -> tuple[Unit, ...]:
     if name is None or seed is None:
         raise RuntimeError(f"the phase {phase} has no sample that can be drawn")
     return sampling.select(Sample.read(name), matrix(manifest, phase), seed)
+
+
+def reserved(manifest: Manifest, cells: Iterable[Cell]) -> Decimal | None:
+    """Return what cells reserve in all, USD; None where the operator chooses."""
+    own = {each.id: each.attempt_usd for each in manifest.models}
+    price, amounts = manifest.budget.attempt_usd, []
+    for cell in cells:
+        slot = asked.asked(manifest, cell.task, cell.repetition).slot
+        amount = (own.get(slot) if slot else None) or price
+        if isinstance(amount, str):
+            return None
+        amounts.append(amount)
+    return money.total(*amounts)
 
 
 def sampled(manifest: Manifest, phase: str) -> tuple[str, ...]:
