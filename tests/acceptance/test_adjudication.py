@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import grading
+from agent_trials import canonical
 from agent_trials.results.grades import grades
+from agent_trials.session.grading_plan import drawn
 from lab import Lab
 
 if TYPE_CHECKING:
@@ -50,6 +52,13 @@ def test_grades_every_completed_observation_under_the_same_chain(lab: Lab, answe
     verified = lab.command("agent-trials", "verify", str(answered))
     assert verified.code == 0, verified.text
     assert lab.show(answered)["runs"][1]["closedAt"] is not None
+    run = grading.lines(answered, "run-opened")[1]
+    graded = [n["blindId"] for n in grading.lines(answered, "adjudicated") if "control" not in n]
+    assert list(dict.fromkeys(graded)) == sorted(set(graded), key=lambda n: drawn(run["seed"], n))
+    for grader in run["graders"]:
+        beside = {"grader", "configurationDigest", "cliVersion", "sameModelAsAgent"}
+        configuration = {name: each for name, each in grader.items() if name not in beside}
+        assert grader["configurationDigest"] == canonical.digest_of(configuration)
 
 
 def test_nothing_private_reaches_terminal_junit_or_ledger(lab: Lab, answered: Path) -> None:
@@ -86,7 +95,8 @@ def test_every_collection_shows_the_same_items_in_the_same_order(lab: Lab, answe
 def test_offset_and_limit_choose_and_a_grade_that_stands_is_not_asked_for_again(
     lab: Lab, answered: Path
 ) -> None:
-    for part in (("--limit", "1"), ("--offset", "1")):
+    run_id = grading.lines(answered, "run-opened")[0]["runId"]
+    for part in (("--limit", "1"), ("--offset", "1", "--run-id", run_id)):
         shown = grading.adjudicate(lab, answered, *part)
         assert shown.code == 0, shown.text
         assert "1 passed" in shown.out
@@ -119,8 +129,12 @@ def test_the_study_is_the_ledgers_and_not_the_working_trees(lab: Lab, answered: 
         (["-n", "2"], "gradings follow one another in one process"),
         (["--run-id", "nobody"], "no completed attempt is of this run"),
         (["--offset", "-1"], "it is below 0"),
+        (
+            ["--transport", "cli", "--claude-bin", "x", "--output-usd-per-million", "9"],
+            "it is for attempts, and a ledger is graded as its study registers",
+        ),
     ],
-    ids=["wrong mode", "workers", "unknown run", "negative offset"],
+    ids=["wrong mode", "workers", "unknown run", "negative offset", "options of attempts"],
 )
 def test_refuses_with_exit_code_4_and_writes_nothing(
     lab: Lab, answered: Path, arguments: list[str], says: str

@@ -71,6 +71,21 @@ def test_a_long_citation_is_cut_and_says_so() -> None:
     assert "further lines are cited" in checked.text
 
 
+@pytest.mark.parametrize(
+    ("text", "quotes"),
+    [
+        ('docs/a.md:3, "the text of the other" (docs/b.md:4)', [None, "the text of the other"]),
+        ('docs/a.md:3: "text of one", docs/b.md:4: "of another"', ["text of one", "of another"]),
+        ('docs/a.md:3, "nobody knows whose", docs/b.md:4', [None, None]),
+        ('"text of one" (docs/a.md:3), "of another" (docs/b.md:4)', ["text of one", "of another"]),
+    ],
+    ids=["bracket", "colons", "undecided", "brackets"],
+)  # fmt: skip
+def test_a_quotation_belongs_to_one_citation(text: str, quotes: list[str | None]) -> None:
+    """Held against the wrong file, an honest quotation would look made up."""
+    assert [each.quote for each in citations.find(text, CORPUS)] == quotes
+
+
 def test_a_line_ends_where_the_tools_of_the_agents_say_so() -> None:
     """A form feed or U+2028 inside a line would shift every number after it."""
     corpus = Corpora({"a.md": "one\f\u2028 still one\r\ntwo\r\n"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import signal
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +26,7 @@ from agent_trials.graders.adjudicator import (
 )
 from agent_trials.graders.citations import Corpora
 from agent_trials.ledger.grade_journal import GradeJournal
+from agent_trials.ledger.outcomes import Outcome
 from agent_trials.records import AttemptResult, Observation, Status
 from agent_trials.rehearsal.messages_server import MessagesServer
 from agent_trials.rehearsal.replies import Cut, HttpError, RawBody, Reset, say
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_trials.graders.prompt import Prompt
+    from agent_trials.ledger.budget import Grade
     from agent_trials.rehearsal.replies import Answer
     from agent_trials.study.manifest import Study
 
@@ -73,12 +77,17 @@ def study() -> Study:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Return a ledger of four answered attempts, 0.2 USD of 1 spent."""
-    plan, path = ledgers.plan(), tmp_path / "ledger.jsonl"
+    return answered(tmp_path, "It is in README.md:3.")
+
+
+def answered(folder: Path, answer: str | None) -> Path:
+    """Make a ledger of four attempts that said the same."""
+    plan, path = ledgers.plan(), folder / "ledger.jsonl"
     journal = ledgers.create(path)
     for number, attempt in enumerate(plan):
         journal.admit_and_reserve(attempt, ledgers.pair_of(attempt, plan), ledgers.AMOUNT)
         result = ledgers.result("0.05")
-        private = {**result.private, "blindId": f"id-{number}"}
+        private = {"answer": answer, "blindId": f"id-{number}"}
         journal.settle(attempt, AttemptResult(result.observation, private, result.artifacts))
     journal.close()
     return path
@@ -91,9 +100,12 @@ def batch(
     url: str = "",
     **changed: Any,  # noqa: ANN401 - fields
 ) -> Iterator[GradingRun]:
-    """Open a batch on a ledger; ``changed`` are fields of [adjudicator] and ``grader``, a class."""
+    """Open a batch on a ledger.
+
+    ``changed`` are fields of [adjudicator]; ``grader`` and ``journal`` in it are classes.
+    """
     whole = study()
-    kind = changed.pop("grader", Adjudicator)
+    kind, hand = changed.pop("grader", Adjudicator), changed.pop("journal", GradeJournal)
     assert whole.manifest.adjudicator is not None
     assert whole.manifest.adjudicator.http is not None
     http = dataclasses.replace(
@@ -139,7 +151,7 @@ def batch(
         graders=[{"grader": name} for name in names],
         disagreement=registered.disagreement,
     )
-    journal = GradeJournal.reopen(path, opening=opening, private={}, clock=ledgers.clock())
+    journal = hand.reopen(path, opening=opening, private={}, clock=ledgers.clock())
     run = GradingRun(plan, ground, journal)
     try:
         yield run
@@ -207,6 +219,20 @@ def test_whatever_becomes_of_a_session_its_grade_waits_with_a_reason(
     assert settled[-1]["reason"] == reason
 
 
+@pytest.mark.parametrize("answer", [None, "", " \n\u00a0\u2003"], ids=["none", "empty", "blank"])
+def test_without_usable_text_nobody_is_asked(tmp_path: Path, answer: str | None) -> None:
+    path = answered(tmp_path, answer)
+    with MessagesServer([]) as api, batch(path, url=api.base_url, guess_arm=True) as run:
+        (given,) = run.grade(run.plan.cases[0])
+        assert (given.outcome, len(api.asked)) == ("incomplete", 0)
+        assert run.journal.totals().spent == Decimal("0.2")
+
+    row = grades(path).rows[0]
+    assert (row.outcome, row.score, row.guess) == (Outcome.INCOMPLETE, Decimal(0), None)
+    with batch(path, guess_arm=True) as run:
+        assert run.plan.cases[0] not in run.plan.open_cases
+
+
 def test_an_adjudicator_that_never_answers_ends_the_batch(path: Path) -> None:
     with MessagesServer([HttpError(500)] * 3) as api, batch(path, url=api.base_url) as run:
         for case in run.plan.cases[:3]:
@@ -271,6 +297,27 @@ def test_a_failed_control_stops_the_batch_before_anything_else_is_paid(
         with pytest.raises(RunStoppedError):
             run.grade(run.plan.cases[0])
         assert len(api.asked) == 2
+
+
+class Pressed(GradeJournal):
+    """A ledger during whose reservations somebody presses Ctrl-C."""
+
+    def reserve_grade(self, grade: Grade, amount: Decimal, **public: str) -> None:
+        """Reserve, with an interruption on its way."""
+        os.kill(os.getpid(), signal.SIGINT)
+        super().reserve_grade(grade, amount, **public)
+
+
+def test_an_interruption_waits_until_a_reservation_stands_and_frees_it(path: Path) -> None:
+    """Half an append would leave a ledger that this process cannot close."""
+    with batch(path, journal=Pressed) as run:
+        with pytest.raises(KeyboardInterrupt):
+            run.grade(run.plan.cases[0])
+        totals = run.journal.totals()
+
+    assert (totals.spent, totals.reserved) == (Decimal("0.2"), Decimal(0))
+    assert grades(path).rows[0].reason == "interrupted"
+    assert '"run-closed"' in path.read_text("utf-8").splitlines()[-1]
 
 
 class Interrupted(Adjudicator):

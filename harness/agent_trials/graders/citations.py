@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from agent_trials.study.leaks import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 CONTEXT = 3
 """How many lines around the cited ones a packet shows."""
@@ -117,12 +117,35 @@ def _could_be_a_file(path: str, endings: Collection[str]) -> bool:
 
 def _found(answer: str) -> Iterator[Citation]:
     for line in answer.splitlines():
-        for match in _CITED.finditer(line):
+        matches = list(_CITED.finditer(line))
+        quotes = _quotes(line, matches)
+        for number, match in enumerate(matches):
             first = int(match["first"])
             last = int(match["last"] or first)
-            quoted = _BEFORE.search(line[: match.start()]) or _AFTER.match(line[match.end() :])
-            path = match["path"].removeprefix("./")
-            yield Citation(path, first, last, quoted["quote"] if quoted else None)
+            yield Citation(match["path"].removeprefix("./"), first, last, quotes.get(number))
+
+
+def _quotes(line: str, matches: Sequence[re.Match[str]]) -> dict[int, str]:
+    """Return what is quoted beside each citation of a line.
+
+    A quotation between two citations belongs to the one that it is tied to, by a bracket after it
+    or a colon before it; where that does not decide, it is nobody's.
+    """
+    claims: dict[tuple[int, int], list[tuple[bool, int]]] = {}
+    for number, match in enumerate(matches):
+        if before := _BEFORE.search(line[: match.start()]):
+            tied = any(mark in line[before.end("quote") : match.start()] for mark in "([")
+            claims.setdefault(before.span("quote"), []).append((tied, number))
+        if after := _AFTER.match(line[match.end() :]):
+            start, end = (match.end() + place for place in after.span("quote"))
+            tied = re.search(r":|says|reads", line[match.end() : start]) is not None
+            claims.setdefault((start, end), []).append((tied, number))
+    owned: dict[int, str] = {}
+    for (start, end), claimed in sorted(claims.items()):
+        strongest = [number for tied, number in claimed if tied == max(claimed)[0]]
+        if len(strongest) == 1:
+            owned.setdefault(strongest[0], line[start:end])
+    return owned
 
 
 def check(citations: Iterable[Citation], corpus: Corpora) -> tuple[Checked, ...]:

@@ -21,7 +21,7 @@ from agent_trials.session.grading_plan import GradingAdmission
 from agent_trials.session.grading_run import GradingRun
 from agent_trials.session.runner import runner_digest
 from agent_trials.session.runs import now
-from agent_trials.session.signals import Interruptions
+from agent_trials.session.signals import Interruptions, held
 from agent_trials.study import ledgers
 from agent_trials.study.ledgers import LedgerRecord
 from agent_trials.study.lock import time_text
@@ -137,7 +137,8 @@ class Grading:
         run = self.run
         if run is not None and not run.closed:
             run.closed = True
-            totals = run.journal.close()
+            with held():
+                totals = run.journal.close()
             if self.plan.is_paid:
                 ledgers.closed(
                     self.folder,

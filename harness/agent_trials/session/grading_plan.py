@@ -162,6 +162,7 @@ class GradingAdmission:
             self._refuse(f"{LEDGER} {path}", what, "register one before the attempts are made")
             raise RunRefusedError(self.problems)
         graders = self._graders(settings)
+        self._check_options(graders)
         cases = self._selected(path, gathered, settings)
         priors, counted = self._priors(gathered, study)
         cap = self._cap(totals, settings, len(cases))
@@ -252,6 +253,21 @@ class GradingAdmission:
             for each in graders
         )
 
+    def _check_options(self, graders: Sequence[Adjudicator]) -> None:
+        """Refuse what would seem to change how the ledger is graded, and does not."""
+        options = self.options
+        is_cli = any(each.transport == "cli" for each in graders)
+        for flag, given in (
+            ("--transport", options.transport),
+            ("--cli-version", options.cli_version),
+            ("--attempt-budget-usd", options.attempt_usd),
+            ("--param", next(iter(options.parameters), None)),
+            ("--claude-bin", None if is_cli else options.claude_bin),
+        ):
+            if given is not None:
+                what = "it is for attempts, and a ledger is graded as its study registers"
+                self._refuse(f"{flag} {given}", what, "leave it out")
+
     def _grader(self, name: str, grader: GraderSettings) -> Adjudicator:
         settings = adjudicator.transport_settings(grader)
         if isinstance(settings, HttpSettings):
@@ -290,9 +306,11 @@ class GradingAdmission:
         self, which: str, frozen: Decimal | str, given: str | None, stand_in: Decimal
     ) -> Decimal:
         """Return an upper rate, the operator's where the study leaves it to the operator."""
-        if frozen != OPERATOR:
-            return money.parse_positive(frozen)
         flag = f"--{which}-usd-per-million"
+        if frozen != OPERATOR:
+            if given is not None:
+                self._refuse(f"{flag} {given}", f"the study fixes {frozen}", "leave it out")
+            return money.parse_positive(frozen)
         if given is None:
             if self.options.approve_budget:
                 what = "the study leaves the adjudicator's price to the operator"
@@ -308,11 +326,11 @@ class GradingAdmission:
         self, path: Path, gathered: Gathered, settings: AdjudicatorSettings
     ) -> tuple[Case, ...]:
         cases = self._cases(path, gathered, settings.seed)
-        options = self.options
+        options, every = self.options, cases
         if options.run_id is not None:
-            cases = [case for case in cases if case.run_id == options.run_id]
+            cases = [case for case in every if case.run_id == options.run_id]
             if not cases:
-                known = ", ".join(sorted(str(line.fields["runId"]) for line in gathered.runs))
+                known = ", ".join(sorted({case.run_id for case in every})) or "none has one"
                 what = "no completed attempt is of this run"
                 self._refuse(f"--run-id {options.run_id}", what, f"use one of: {known}")
         for flag, number in (("--offset", options.offset), ("--limit", options.limit)):

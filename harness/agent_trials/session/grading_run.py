@@ -28,11 +28,13 @@ from agent_trials.study import asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
     from pathlib import Path
 
     from agent_trials.graders.adjudicator import Adjudicator
     from agent_trials.graders.base import Blinded
     from agent_trials.graders.prompt import Prompt
+    from agent_trials.ledger.budget import Grade
     from agent_trials.ledger.grade_journal import GradeJournal
     from agent_trials.records import AttemptResult
     from agent_trials.session.grading_ground import Ground
@@ -224,8 +226,8 @@ class GradingRun:
         public: dict[str, Any],
     ) -> Graded:
         """Reserve, ask, settle; an interruption is settled before it goes on."""
-        named = {key: public[key] for key in ("control", "task") if key in public}
-        self.journal.reserve_grade((blind_id, name), grader.limit_usd, **named)
+        named: dict[str, str] = {key: public[key] for key in ("control", "task") if key in public}
+        self._reserve((blind_id, name), grader.limit_usd, named)
         try:
             result = grader.ask(question.asked)
         except GradingInterruptedError as interruption:
@@ -239,6 +241,21 @@ class GradingRun:
             self.journal.settle_grade((blind_id, name), graded)
             self._count_silence(result)
         return graded
+
+    def _reserve(self, grade: Grade, amount: Decimal, named: dict[str, str]) -> None:
+        """Reserve a grading's money; an interruption waits until that stands, and frees it."""
+        is_reserved = False
+        try:
+            with held():
+                self.journal.reserve_grade(grade, amount, **named)
+                is_reserved = True
+        except KeyboardInterrupt:
+            if is_reserved:
+                with held():
+                    unasked = Graded(outcome=PENDING, reason=Status.INTERRUPTED.value)
+                    self.journal.settle_grade(grade, unasked)
+                    self.journal.stop(Status.INTERRUPTED.value)
+            raise
 
     def _count_silence(self, result: AttemptResult) -> None:
         """Stop a batch whose adjudicator does not answer at all: every try may cost money."""

@@ -139,9 +139,10 @@ class StudyRun:
         Raises:
             AdmissionError: it does not fit, was reserved before, or the run is stopped.
         """
-        self.journal.admit_and_reserve(
-            planned, self.pairs[planned.pair], self.reservation(planned.cell)
-        )
+        with held():
+            self.journal.admit_and_reserve(
+                planned, self.pairs[planned.pair], self.reservation(planned.cell)
+            )
 
     def request(
         self,
