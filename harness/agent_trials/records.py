@@ -200,7 +200,8 @@ class Observation:
     None, with bounds, where it was not measured; ``charged_usd`` is what counts against the cap.
     ``retries`` are requests sent again, ``continuations`` turns that the agent added by itself.
     ``provider`` is what a provider command says of itself, never a grade; ``treatment_evidence``
-    what the harness saw of the arm's own programs.
+    what the harness saw of the arm's own programs; ``acceptance`` what the checks came to that it
+    ran itself.
     ``problems`` holds every code; the first about set-up and cost stand alone as well, whatever the
     status.
     """
@@ -257,6 +258,7 @@ class Observation:
     survivors: int | None = None
     provider: Mapping[str, Any] | None = None
     treatment_evidence: Mapping[str, Any] | None = None
+    acceptance: Mapping[str, Any] | None = None
     equal_digest: str | None = None
     tree_digest: str | None = None
     setup_ms: int | None = None

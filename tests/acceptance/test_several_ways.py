@@ -19,6 +19,20 @@ PROVIDER = """
 [transports.provider]
 timeout_seconds = 30
 evidence_rule = "record"
+writable = true
+"""
+CHECKS = """
+[[transports.provider.tasks.install-command.checks]]
+id = "names-a-file"
+command = ["{python}", "-I", "{study}/names_a_file.py"]
+[[transports.provider.tasks.install-command.checks]]
+id = "says-no"
+command = ["false"]
+"""
+CHECK = """
+import json, pathlib, sys
+answer = json.load(sys.stdin)["answer"]
+sys.exit(0 if any(path.name in answer for path in pathlib.Path.cwd().iterdir()) else 1)
 """
 MODELS = """
 [[models]]
@@ -93,8 +107,9 @@ def slotted(lab: Lab) -> Lab:
         ("repetitions = 1\nscored = false", "scored = false"),
         ("[[arms]]", f"{MODELS}\n[[arms]]"),
         (QUESTION, VARIANTS),
-        extra=PROVIDER,
+        extra=PROVIDER + CHECKS,
     )
+    (lab.folder / "names_a_file.py").write_text(CHECK, encoding="utf-8")
     lab.freeze()
     return lab
 
@@ -147,3 +162,27 @@ def test_every_task_is_asked_of_every_model_in_one_wording_per_pair(slotted: Lab
     assert [each["variantId"] for each in tasks] == ["short"] * 4 + ["long"] * 4
     assert asked[0]["objective"].startswith("Install command?")
     assert asked[-1]["objective"].startswith("Which command installs the worker?")
+    for observation in found["observations"]:
+        acceptance = observation["acceptance"]
+        assert [(c["check"], c["passed"]) for c in acceptance["checks"]] == [
+            ("names-a-file", True),
+            ("says-no", False),
+        ]
+        assert acceptance["outcome"] == "partial"
+    opening = openings(slotted.ledger)
+    assert "tasks" not in opening["transportSettings"]
+    assert str(slotted.folder) not in slotted.ledger.read_text("utf-8")
+
+
+def test_a_check_whose_program_is_not_there_is_named_before_any_attempt(slotted: Lab) -> None:
+    records = slotted.root / "requests.jsonl"
+    path = configured(slotted, records, ("small-1", "large-1"))
+    rewritten(slotted, ('command = ["false"]', 'command = ["no-such-check"]'))
+
+    shown = slotted.pytest(
+        "evals", "-m", "pilot", "--providers", str(path), "--root", f"handbook={slotted.checkout}"
+    )
+
+    assert shown.code == 4
+    assert "the check's program 'no-such-check' is no executable" in " ".join(shown.text.split())
+    assert not records.exists()

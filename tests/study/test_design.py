@@ -10,7 +10,13 @@ import pytest
 
 from agent_trials.records import Cell, PlannedAttempt
 from agent_trials.study import design, manifest
-from agent_trials.study.settings import PhaseSettings
+from agent_trials.study.settings import (
+    AcceptanceCheck,
+    PhaseSettings,
+    ProviderSettings,
+    ProviderTask,
+    TransportSettings,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,3 +160,19 @@ def test_a_phase_in_numbers(folder: Path) -> None:
     assert (pilot.phase, pilot.scored, pilot.attempts, pilot.pairs) == ("pilot", False, 2, 1)
     assert (full.tasks, full.arms, full.pairs, full.attempts) == (2, 2, 6, 12)
     assert full.smallest_p == Fraction(1, 2)
+
+
+def test_checks_that_a_provider_only_reports_are_doubted(settings: Manifest) -> None:
+    """What it says of its own work would be all that is known of it."""
+    told = ProviderTask(acceptance_checks=("the tests pass",))
+    table = ProviderSettings(request=("objective", "acceptance_checks"), tasks={"task-1": told})
+    provider = replace(settings, transports=TransportSettings(provider=table))
+    run = replace(told, checks=(AcceptanceCheck(id="tests", command=("true",)),))
+    checked = replace(table, tasks={"task-1": run})
+
+    doubt = "of the checks of task-1 only the provider's own word is known"
+    assert any(doubt in each for each in said(provider))
+    assert not any(
+        doubt in each
+        for each in said(replace(settings, transports=TransportSettings(provider=checked)))
+    )

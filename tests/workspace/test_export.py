@@ -433,3 +433,17 @@ def test_a_reader_that_stops_early_leaves_no_git_behind(checkout: Path) -> None:
     reader = blobs.read(checkout, entries * 500)
     next(reader)
     reader.close()  # type: ignore[attr-defined] # it is a generator
+
+
+def test_a_writable_export_takes_changes_and_leaves_the_master_as_it_was(
+    corpus: SealedCorpus, place: Path
+) -> None:
+    with export.export(corpus, writable_arm=True, parent=place) as folder:
+        export.open_up(folder, corpus.files)
+        for each in corpus.files:
+            with (folder / each.path).open("a", encoding="utf-8") as file:
+                file.write("changed")
+        (folder / "new.txt").write_text("new", encoding="utf-8")
+
+    export.verify(corpus, corpus.folder)
+    assert not folder.exists()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical, money, process
-from agent_trials.agents import provider_costs, provider_reply
+from agent_trials.agents import provider_checks, provider_costs, provider_reply
 from agent_trials.agents.provider_reply import InvalidReplyError, Reply
 from agent_trials.agents.provider_request import Job
 from agent_trials.agents.provider_witness import Witness
@@ -85,7 +85,30 @@ class ProviderCli:
             )
             found = self._environment(request, job, scratch, witness.folder)
             ended = self._run(process.Command(job.argv, folder, found), job, settings, witness)
-        return _result(request, settings, job, ended, found)
+            result = _result(request, settings, job, ended, found)
+            if not job.checks:
+                return result
+            return self._checked(result, job, ended, folder, scratch)
+
+    def _checked(
+        self, result: AttemptResult, job: Job, ended: _Ended, folder: Path, scratch: Path
+    ) -> AttemptResult:
+        """Return the result with what the task's checks showed, if there was anything to check."""
+        seen = result.observation
+        if seen.status is not Status.COMPLETED:
+            acceptance = provider_checks.acceptance((), len(job.checks))
+            return replace(result, observation=replace(seen, acceptance=acceptance))
+        found = provider_checks.run(
+            job.checks,
+            folder,
+            ended.stdout,
+            scratch=scratch,
+            search=self._operator.get("PATH", os.defpath),
+        )
+        acceptance = provider_checks.acceptance(found, len(job.checks))
+        artifacts = {**result.artifacts, "checks": provider_checks.outputs(found)}
+        observation = replace(seen, acceptance=acceptance)
+        return replace(result, observation=observation, artifacts=artifacts)
 
     def interrupted(self) -> AttemptResult:
         """Return what is known of an attempt that something outside ended: its reservation."""

@@ -14,6 +14,9 @@ from agent_trials.study import asked
 from agent_trials.study.settings import ProviderArm, ProviderTask
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_trials.agents.provider_checks import Check
     from agent_trials.agents.provider_costs import Rates
     from agent_trials.records import PlannedAttempt
     from agent_trials.study.providers import Provider
@@ -63,12 +66,17 @@ class Job:
     digest: str
     network: bool
     handoff_bytes: int | None = None
+    checks: tuple[Check, ...] = ()
 
 
 def job(
-    resolved: Resolved, settings: ProviderSettings, manifest: Manifest, planned: PlannedAttempt
+    resolved: Resolved,
+    settings: ProviderSettings,
+    manifest: Manifest,
+    planned: PlannedAttempt,
+    checks: Mapping[str, tuple[Check, ...]] | None = None,
 ) -> Job:
-    """Return what an attempt's command is started with."""
+    """Return what an attempt's command is started with, ``checks`` of it by task."""
     provider = resolved.provider
     expected = _arm(settings, planned.cell.arm).evidence
     watched = {name for arm in settings.arms.values() for name in arm.evidence}
@@ -83,6 +91,7 @@ def job(
         digest=resolved.digest,
         network=provider.providerNetwork,
         handoff_bytes=_handoff_bytes(settings, planned),
+        checks=(checks or {}).get(planned.cell.task, ()),
     )
 
 

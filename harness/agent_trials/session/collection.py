@@ -220,5 +220,7 @@ def _parameters(config: pytest.Config, study: Study, phase: str) -> list[object]
 
 
 def _deadline(study: Study) -> int:
-    blocks = study.manifest.transports.described.values()
-    return max(block.timeout_seconds for block in blocks)
+    transports = study.manifest.transports
+    blocks = transports.described.values()
+    checks = transports.provider.check_seconds if transports.provider else 0
+    return max(block.timeout_seconds for block in blocks) + checks

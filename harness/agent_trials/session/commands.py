@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.agents import provider_request
+from agent_trials.agents.provider_checks import Check
 from agent_trials.agents.provider_request import Resolved
 from agent_trials.errors import Problem, ProvidersError
 from agent_trials.study import asked, providers, schedule
@@ -22,8 +24,7 @@ from agent_trials.study.providers import Provider
 from agent_trials.study.settings import OPERATOR, ProviderSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
     from agent_trials.agents.provider_request import Job
     from agent_trials.records import PlannedAttempt
@@ -58,6 +59,7 @@ def find(
     except ProvidersError as error:
         return (), list(error.problems)
     found, problems = _resolve(configuration, path, wanted, options)
+    problems += _check_problems(options, study, settings)
     problems += _fixed(configuration, path, settings)
     problems += _too_large(found, study, phase, settings)
     return (found if options.approve_budget else _stand_ins(wanted, configuration)), problems
@@ -71,7 +73,40 @@ def job(plan: RunPlan, planned: PlannedAttempt) -> Job | None:
     resolved = _of(plan.providers, planned.cell.arm, way.model)
     if resolved is None:
         raise RuntimeError(f"no command was resolved for {planned.cell.item}")
-    return provider_request.job(resolved, way.settings, plan.study.manifest, planned)
+    checks = {planned.cell.task: _checks(plan.options, plan.study, way.settings, planned.cell.task)}
+    return provider_request.job(resolved, way.settings, plan.study.manifest, planned, checks)
+
+
+def _checks(
+    options: Options, study: Study, settings: ProviderSettings, task: str
+) -> tuple[Check, ...]:
+    """Return the checks of a task as they are started; one that is not there as it is written."""
+    table = settings.tasks.get(task)
+    filled = {"{python}": sys.executable, "{study}": str(study.folder.resolve())}
+    found = []
+    for check in table.checks if table else ():
+        words = [_filled(word, filled) for word in check.command]
+        first = providers.locate(words[0], base=study.folder, search=options.environ.get("PATH"))
+        found.append(Check(check.id, (str(first or words[0]), *words[1:]), check.timeout_seconds))
+    return tuple(found)
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        word = word.replace(name, value)
+    return word
+
+
+def _check_problems(
+    options: Options, study: Study, settings: ProviderSettings
+) -> Iterator[Problem]:
+    """Yield the checks whose program is not there."""
+    for task in settings.tasks:
+        for check in _checks(options, study, settings, task):
+            if not Path(check.argv[0]).is_absolute():
+                what = f"the check's program {check.argv[0]!r} is no executable"
+                remedy = "name a program on PATH, or a path below {study}"
+                yield Problem(f"transports.provider.tasks.{task}.checks.{check.id}", what, remedy)
 
 
 def opening_fields(resolved: Iterable[Resolved]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from agent_trials.session.runner import runner_digest
 from agent_trials.study import asked, freeze, ledgers, phases, schedule
 from agent_trials.study.ledgers import LedgerRecord
 from agent_trials.study.lock import time_text
+from agent_trials.study.settings import ProviderSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from agent_trials.preflight import Prepared
     from agent_trials.records import SealedTree
     from agent_trials.session.admission import RunPlan
+    from agent_trials.session.restated import Block
     from agent_trials.session.resuming import Recorded
     from agent_trials.standby import Spare
 
@@ -177,7 +179,7 @@ def planned_fields(plan: RunPlan) -> dict[str, Any]:
         "model": " + ".join(asked.models(manifest, plan.phase)),
         "immutableModel": manifest.agent.immutable_model,
         "transport": plan.transport,
-        "transportSettings": plain(dataclasses.asdict(first.settings)),
+        "transportSettings": settings_fields(first.settings),
         "attemptUsd": money.text(first.attempt_usd),
         "capUsd": money.text(plan.cap_usd),
         "resume": manifest.schedule.resume,
@@ -187,6 +189,17 @@ def planned_fields(plan: RunPlan) -> dict[str, Any]:
         **_several_ways(plan),
         **commands.opening_fields(plan.providers),
     }
+
+
+def settings_fields(settings: Block) -> dict[str, Any]:
+    """Return a transport's block for a line; a digest of what it says to each task.
+
+    That is part of prompts, and would not fit a line; the frozen study beside the ledger has it.
+    """
+    fields: dict[str, Any] = plain(dataclasses.asdict(settings))
+    if isinstance(settings, ProviderSettings):
+        fields["tasksDigest"] = canonical.digest_of(fields.pop("tasks"))
+    return fields
 
 
 def _several_ways(plan: RunPlan) -> dict[str, Any]:
@@ -201,7 +214,7 @@ def _several_ways(plan: RunPlan) -> dict[str, Any]:
                 "slot": slot,
                 "transport": way.transport,
                 "model": way.model,
-                "transportSettings": plain(dataclasses.asdict(way.settings)),
+                "transportSettings": settings_fields(way.settings),
                 "attemptUsd": money.text(way.attempt_usd),
                 "stopOn": plain(way.settings.stop_on),
             }

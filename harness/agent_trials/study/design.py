@@ -200,6 +200,10 @@ def _told(manifest: Manifest) -> Iterator[Problem]:
     if "expected_outcome" in provider.request:
         what = "who answers is told the expected outcome, so a success may be an echo of it"
         yield Problem(f"{place}.request", what, "leave expected_outcome out")
+    reports = [n for n, t in provider.tasks.items() if t.acceptance_checks and not t.checks]
+    if reports and "acceptance_checks" in provider.request:
+        what = f"of the checks of {', '.join(reports)} only the provider's own word is known"
+        yield Problem(f"{place}.tasks", what, "write them as commands under checks")
     if not any(arm.evidence or arm.handoff for arm in provider.arms.values()):
         what = "nothing would show that an arm's tool ran: a scenario's label is no evidence"
         yield Problem(f"{place}.arms", what, "name the programs of the arm under evidence")

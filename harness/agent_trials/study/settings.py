@@ -491,8 +491,24 @@ class Handoff:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AcceptanceCheck:
+    """A command that the harness runs on what a provider command left; exit code 0 passes.
+
+    ``command`` may hold ``{python}`` and ``{study}``, the study's own folder.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    id: Id
+    command: Annotated[tuple[Text, ...], Field(min_length=1, max_length=64)]
+    timeout_seconds: Count = 60
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProviderTask:
-    """What a provider command may be told of a task beside its question."""
+    """What a provider command may be told of a task beside its question, and what is checked.
+
+    ``acceptance_checks`` are words that it is told; ``checks`` are run, and it is told nothing.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     initial_context: str = ""
@@ -501,13 +517,15 @@ class ProviderTask:
     acceptance_checks: tuple[Text, ...] = ()
     difficulty: Id | None = None
     handoff: Handoff | None = None
+    checks: Annotated[tuple[AcceptanceCheck, ...], Field(max_length=16)] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProviderSettings:
     """The provider command transport: what a command is told, its bounds, what shows the arm.
 
-    ``providers`` is the digest of the configuration that the study fixes. Sizes are bytes.
+    ``providers`` is the digest of the configuration that the study fixes. ``writable`` lets every
+    command change its export. Sizes are bytes.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
@@ -516,6 +534,7 @@ class ProviderSettings:
     )  # fmt: skip
     arms: Mapping[Id, ProviderArm] = field(default_factory=dict)
     tasks: Mapping[Id, ProviderTask] = field(default_factory=dict)
+    writable: bool = False
     evidence_rule: Literal["invalid-setup", "record"] = "invalid-setup"
     charge: Literal["reservation", "priced"] = "reservation"
     providers: Text | Operator = "operator"
@@ -524,6 +543,12 @@ class ProviderSettings:
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000, strict=True)] | None = None
     timeout_seconds: Count = 180
     stop_on: StopOn = ("failed", "timed-out", "budget-exceeded", "invalid-setup", "invalid-cost")
+
+    @property
+    def check_seconds(self) -> int:
+        """Return how long the checks of one task may take at most, in all."""
+        spent = [sum(c.timeout_seconds for c in task.checks) for task in self.tasks.values()]
+        return max(spent, default=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,6 +43,8 @@ BOOLEAN_FLAGS: tuple[str, ...] = (
 )  # fmt: skip
 """Options of the Claude Code CLI without a value: a prompt after one of them stays a prompt."""
 
+CHECK_PLACEHOLDERS: tuple[str, ...] = ("python", "study")
+
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CREDENTIAL = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 
@@ -148,6 +150,13 @@ def _provider(manifest: Manifest, provider: ProviderSettings) -> Iterator[Findin
         if name in provider.request[:index]:
             yield Finding((*path, "request", index), f"{name!r} stands twice", "name it once")
     yield from _handoffs(path, manifest, provider)
+    for name, task in provider.tasks.items():
+        place: KeyPath = (*path, "tasks", name, "checks")
+        ids = [check.id for check in task.checks]
+        for index, check in enumerate(task.checks):
+            yield from _unknown((*place, index, "command"), check.command, CHECK_PLACEHOLDERS)
+            if check.id in ids[:index]:
+                yield Finding((*place, index, "id"), f"{check.id!r} stands twice", "name it once")
 
 
 def _handoffs(path: KeyPath, manifest: Manifest, provider: ProviderSettings) -> Iterator[Finding]:

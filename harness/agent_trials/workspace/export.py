@@ -133,6 +133,16 @@ def _make_read_only(top: Path, files: Iterable[SealedFile]) -> None:
     top.chmod(READ_ONLY_FOLDER)
 
 
+def open_up(top: Path, files: Iterable[SealedFile]) -> None:
+    """Let the attempt write in its export, for a study in which every arm may."""
+    found = tuple(files)
+    for folder in (top, *(top / name for name in _folders(found))):
+        folder.chmod(0o700)
+    for each in found:
+        path = top / each.path
+        path.chmod(path.stat().st_mode | 0o200)
+
+
 @contextmanager
 def export(
     corpus: SealedCorpus, *, writable_arm: bool, parent: Path | None = None

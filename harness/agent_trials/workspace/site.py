@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_trials.records import SealedCorpus
+from agent_trials.study.settings import ProviderSettings
 from agent_trials.workspace import export, snapshots, tree
 
 if TYPE_CHECKING:
@@ -65,7 +66,11 @@ def laid_out(request: AttemptRequest) -> Iterator[Site]:
     """
     corpus = request.corpus
     if isinstance(corpus, SealedCorpus):
-        with export.export(corpus, writable_arm=False) as folder:
+        settings = request.transport_settings
+        writable = isinstance(settings, ProviderSettings) and settings.writable
+        with export.export(corpus, writable_arm=writable) as folder:
+            if writable:
+                export.open_up(folder, corpus.files)
             yield _Export(folder)
     elif request.kept is not None:
         with tree.again(request.kept) as found:
