@@ -314,10 +314,12 @@ def test_a_session_s_total_is_reduced_by_what_was_there_before() -> None:
 
 def test_tokens_are_missing_where_the_stream_does_not_hold_them_all() -> None:
     """A cut reply's tokens, those of sub-agents and those of a failed turn are in no figure."""
+    rerouted = item("error", 1, message="model rerouted: a -> b (HighRiskCyberActivity)")
     cut = {"type": "error", "message": "Reconnecting... 1/5 (stream disconnected)"}
 
     assert read(run(cut)).usage is None
     assert read(run(item("collab_tool_call", 1))).usage is None
+    assert read(run(rerouted)).usage is None
     assert read(run(end=[failed("503")]), process=BAD).usage is None
 
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_trials.agents import codex_run, provider_reply
+from agent_trials.agents import codex, codex_run, provider_reply
 from agent_trials.agents.codex_options import Options
-from agent_trials.records import Status
+from agent_trials.agents.provider_cli import ProviderCli
+from agent_trials.agents.provider_request import Job
+from agent_trials.records import AttemptRequest, SealedCorpus, Status
+from agent_trials.study import providers
+from agent_trials.study.settings import ProviderSettings
 from codex_recordings import recording
 from fake_codex import FakeCodex, answer, install, stream
 
@@ -256,7 +263,9 @@ def test_an_arm_whose_handoff_failed_is_not_run(script: str, why: str, tmp_path:
 
 def test_a_run_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None:
     made = desk(tmp_path, stdout=WELL[:120], hang=True)
-    outcome = made.run(timeout_seconds=2)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(made.fake.wait_until_asked)
+        outcome = made.run(timeout_seconds=2)
     reply = read(outcome)
 
     assert reply.declared is not None
@@ -264,16 +273,89 @@ def test_a_run_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None:
     assert reply.counted_by is None
 
 
+def command(made: Desk, *arguments: str) -> tuple[str, ...]:
+    return (
+        *(sys.executable, "-I", "-m", "agent_trials.agents.codex", "--model", "gpt-5.5"),
+        *("--codex", made.fake.program, "--key", "THE_KEY"),
+        *("--homes", str(made.tmp / "homes"), *arguments),
+    )
+
+
+def test_what_the_operator_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    """Ctrl-C, and the harness's own first step at a deadline."""
+    made = desk(tmp_path, stdout=WELL[:120], hang=True)
+    with subprocess.Popen(
+        command(made),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path / "work",
+        env=made.environment,
+    ) as running:
+        assert running.stdin is not None
+        running.stdin.write(json.dumps(REQUEST).encode())
+        running.stdin.close()
+        running.stdin = None
+        made.fake.wait_until_asked()
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(timeout=30)
+
+    assert (running.returncode, said) == (1, b"")
+    assert list((tmp_path / "homes").iterdir()) == []
+
+
+def test_the_harness_sees_the_handoff_s_program_run(tmp_path: Path) -> None:
+    """Found on PATH it is one of those that the harness watches in every arm."""
+    made = desk(tmp_path, stdout=WELL)
+    program(tmp_path, """printf '{"startHere":"a.md"}'""")
+    job = Job(
+        argv=command(made, "--handoff", '["handoff"]'),
+        allowlist=("THE_KEY",),
+        request=json.dumps(REQUEST).encode(),
+        output_bytes=50_000,
+        rates=None,
+        expected=("handoff",),
+        watched=("handoff",),
+        digest="sha256-normalized-v1:0",
+        network=False,
+    )
+    request = AttemptRequest(
+        transport="provider",
+        transport_settings=ProviderSettings(timeout_seconds=60),
+        model="gpt-5.5",
+        prompt="",
+        limit_usd=Decimal("0.1"),
+        corpus=SealedCorpus("handbook", "0" * 40, tmp_path / "work", "sha256:0", ()),
+        mcp_servers=(),
+        provider=job,
+    )
+    seen = ProviderCli(made.environment).ask(request, tmp_path / "work").observation
+
+    assert (seen.status, seen.problems) == (Status.COMPLETED, ())
+    assert seen.treatment_evidence is not None
+    assert seen.treatment_evidence["succeeded"] == {"handoff": 1}
+
+
+def test_the_documented_configuration_is_one(tmp_path: Path) -> None:
+    """Its file fits, and each of its commands is a command line of the adapter."""
+    text = (Path(__file__).parents[2] / "docs/codex.md").read_text("utf-8")
+    file = tmp_path / "codex.json"
+    file.write_text(text.split("```json\n", 1)[1].split("```", 1)[0], "utf-8")
+    configuration = providers.load(file, must_be_fresh=False)
+
+    for provider in configuration.providers:
+        assert provider.args[:3] == ("-I", "-m", "agent_trials.agents.codex")
+        parsed = codex.command.make_context("codex", list(provider.args[3:])).params
+        assert parsed["model"] == provider.modelId
+        assert (parsed["mcp"] is not None) == ("docs-mcp" in provider.scenarioIds)
+
+
 def test_the_module_is_a_provider_command(tmp_path: Path) -> None:
     """One object on standard output, logs elsewhere; a corpus shadows none of its modules."""
     made = desk(tmp_path, stdout=WELL)
     (tmp_path / "work" / "click.py").write_text("raise SystemExit(9)", "utf-8")
-    arguments = [
-        "--model", "gpt-5.5", "--codex", made.fake.program, "--key", "THE_KEY",
-        "--homes", str(tmp_path / "homes"),
-    ]  # fmt: skip
     ran = subprocess.run(
-        [sys.executable, "-I", "-m", "agent_trials.agents.codex", *arguments],
+        command(made),
         input=json.dumps(REQUEST).encode(),
         cwd=tmp_path / "work",
         env=made.environment,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +85,23 @@ def test_another_version_is_refused_before_anything_is_asked(bench: Bench) -> No
 
     assert outcome.reply["execution"]["problems"] == ["preflight-failed"]
     assert "reports codex-cli 0.171.0, and 0.171.1 is pinned" in outcome.logs[0]
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can give up its rights"
+)
+def test_a_sandbox_that_cannot_work_is_said_before_anything_is_asked(bench: Bench) -> None:
+    """As in a container that forbids namespaces: the CLI would go on, and no command work."""
+    none = "--bounding-set=-all --inh-caps=-all --ambient-caps=-all"
+    program = bench.tmp / "programs" / "weak-codex"
+    program.write_text(f'#!/bin/sh\nexec setpriv {none} {bench.codex} "$@"\n', "utf-8")
+    program.chmod(0o755)
+    outcome = bench.run([], codex="weak-codex")
+
+    assert outcome.reply["execution"]["problems"] == ["preflight-failed"]
+    assert outcome.logs[0].startswith("sandbox: no command can run in the sandbox (workspace)")
+    assert "bwrap: " in outcome.logs[0]
+    assert "unprivileged user namespaces" in outcome.logs[0]
 
 
 def test_a_plan_is_not_among_the_tools(bench: Bench) -> None:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from agent_trials.records import Status
 
 _RECONNECTING = "Reconnecting..."
+_ELSEWHERE = frozenset({"sub-agent", "foreign-model"})
+"""What spends tokens that are not, or not all, in the figures of the model that was asked."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,9 @@ class Reading:
     """Everything that one process showed.
 
     Texts in it are as model, server and provider wrote them: nothing of it is public as it stands.
-    ``usage`` is this process's own, None where it is unknown or cannot be believed, also after a
-    reconnect: the tokens of a reply that was cut off are in no figure. ``value`` is the answer as
-    the schema's object.
+    ``usage`` is this process's own, None where it is unknown, cannot be believed, or is another
+    model's as well, also after a reconnect: the tokens of a reply that was cut off are in no
+    figure. ``value`` is the answer as the schema's object.
     """
 
     status: Status
@@ -114,7 +116,7 @@ def read(
         findings=findings,
         answer=answer,
         value=codex_schema.parse(answer)[0] if fits and expected.schema and answer else None,
-        usage=None if reconnects or "sub-agent" in codes else usage,
+        usage=None if reconnects or _ELSEWHERE.intersection(codes) else usage,
         reconnects=reconnects,
         unfinished=sum(not item.ended for item in stream.tools),
         notes=tuple(stream.notes),
