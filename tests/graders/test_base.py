@@ -82,10 +82,13 @@ def test_a_structured_packet_holds_what_a_study_declares_of_a_providers_report()
     settings = dataclasses.replace(
         BARE,
         packet="structured",
-        neutral=("outcomes", "evidence_ids", "evidence_presence"),
+        neutral=("outcomes", "evidence_ids", "evidence_presence", "acceptance"),
         neutral_measurements=("searchHitRate", "errorRate"),
     )
-    attempt = base.answered({"provider": told, "arm": "docs-mcp"}, "x", settings, ("e:1", "e:2"))
+    checked = {"check": "builds", "passed": True, "exitCode": 0, "wallTimeMs": 9, "problem": None}
+    acceptance = {"outcome": "correct", "passed": 1, "failed": 0, "total": 1, "checks": [checked]}
+    observation = {"provider": told, "arm": "docs-mcp", "acceptance": acceptance}
+    attempt = base.answered(observation, "x", settings, ("e:1", "e:2"))
     words = ArmWords.of(ARMS, settings)
     blinded = base.blind(attempt, "How?", KEY, CORPUS, settings=settings, words=words)
 
@@ -95,6 +98,9 @@ def test_a_structured_packet_holds_what_a_study_declares_of_a_providers_report()
         "evidence_presence": [
             {"requirement": "e:1", "present": True}, {"requirement": "e:2", "present": False},
         ],
+        "acceptance": {
+            "passed": 1, "total": 1, "checks": [{"check": "builds", "passed": True}],
+        },
         "measurements": {"searchHitRate": "1"},
     }  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from agent_trials.graders.citations import Corpora
@@ -10,6 +12,8 @@ from agent_trials.study.settings import (
     AdjudicatorSettings,
     ArmSettings,
     McpServerSettings,
+    ProviderArm,
+    ProviderSettings,
     ToolCall,
 )
 
@@ -63,6 +67,23 @@ def words(**changed: tuple[str, ...]) -> ArmWords:
 )
 def test_replaces_names_of_tools_servers_and_folders(text: str, expected: str, count: int) -> None:
     assert neutral(text, words(), CORPUS) == (expected, count)
+
+
+def test_what_only_some_commands_have_tells_their_arm() -> None:
+    provider = ProviderSettings(
+        arms={
+            "plain": ProviderArm(allowed_tools=("read",)),
+            "docs-mcp": ProviderArm(allowed_tools=("read", "handoff"), evidence=("ak-docs",)),
+        }
+    )
+    settings = AdjudicatorSettings(transport="http", model="m", limit_usd=Decimal(1))
+    arms = (*ARMS, ArmSettings(id="other", model="some-model-5"))
+    found = ArmWords.of(arms, settings, (), provider)
+
+    text = "I read what ak-docs printed, the handoff, as some-model-5"
+    assert neutral(text, found, CORPUS) == (
+        "I read what [tool] printed, the [tool], as [setup]", 3,
+    )  # fmt: skip
 
 
 def test_a_study_adds_words_and_keeps_others() -> None:

@@ -123,11 +123,21 @@ def _record(
             yield name, {each: reported[each] for each in REPORTED_OUTCOMES if each in reported}
         elif name == "evidence_ids":
             yield name, ids
+        elif name == "acceptance":
+            yield name, _acceptance(observation.get("acceptance"))
         elif name == "evidence_presence":
             yield name, [{"requirement": r, "present": r in (ids or ())} for r in requirements]
     if settings.neutral_measurements:
         named = {m: measurements[m] for m in settings.neutral_measurements if m in measurements}
         yield "measurements", named
+
+
+def _acceptance(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what the harness's own checks came to, without how long they took."""
+    if found is None:
+        return None
+    checks = [{"check": each["check"], "passed": each["passed"]} for each in found["checks"]]
+    return {"passed": found["passed"], "total": found["total"], "checks": checks}
 
 
 def blind(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_trials.graders.citations import Corpora
-    from agent_trials.study.settings import AdjudicatorSettings, ArmSettings
+    from agent_trials.study.settings import AdjudicatorSettings, ArmSettings, ProviderSettings
 
 TOOL = "[tool]"
 SOURCE = "[source]"
@@ -52,18 +52,29 @@ class ArmWords:
         arms: Iterable[ArmSettings],
         settings: AdjudicatorSettings,
         folders: Iterable[str] = (),
+        provider: ProviderSettings | None = None,
     ) -> ArmWords:
-        """Return the words of a study."""
+        """Return the words of a study.
+
+        Args:
+            arms: its setups.
+            settings: which words it adds, and which it keeps.
+            folders: where the corpora lie on this machine.
+            provider: its commands, whose arms have programs and tools of their own.
+        """
         words: dict[str, str] = dict.fromkeys(LOCAL_TOOLS, TOOL)
         servers = []
         for arm in arms:
             words[arm.id] = SETUP
+            if arm.model is not None:
+                words[arm.model] = SETUP
             for server, each in arm.mcp_servers.items():
                 words[server] = SOURCE
                 servers.append(server)
                 for tool in each.allow:
                     names = (tool, api_tool_name(tool), cli_tool_name(server, tool))
                     words |= dict.fromkeys(names, TOOL)
+        words |= dict.fromkeys(_of_some_commands(provider), TOOL)
         words |= dict.fromkeys(settings.arm_words, SETUP)
         left = {_plain(word) for word in settings.keep_words}
         kept = {_plain(word): by for word, by in words.items() if _plain(word) not in left}
@@ -82,6 +93,14 @@ class ArmWords:
         if whole:
             found.append(rf"(?<![\w/-])(?<!\w\.)(?:{'|'.join(whole)})(?![\w/-]|\.\w)")
         return re.compile("|".join(found), re.IGNORECASE)
+
+
+def _of_some_commands(provider: ProviderSettings | None) -> set[str]:
+    """Return the programs and tools that commands of some arms have, and not those of all."""
+    arms = provider.arms.values() if provider else ()
+    each = [{*arm.evidence, *arm.allowed_tools} for arm in arms]
+    named = set().union(*each) if each else set()
+    return {word for word in named if not all(word in one for one in each) or len(each) == 1}
 
 
 def neutral(text: str, words: ArmWords, corpus: Corpora) -> tuple[str, int]:

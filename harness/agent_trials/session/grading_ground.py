@@ -109,11 +109,19 @@ def _controls(plan: GradingPlan, problems: list[Problem]) -> tuple[str, ...]:
     return tuple(able[: plan.settings.controls])
 
 
+def arm_words(plan: GradingPlan) -> ArmWords:
+    """Return what would tell an arm in an answer; a folder counts by every name that it has."""
+    roots = plan.options.roots.values()
+    folders = {str(path) for root in roots for path in (root.absolute(), root.resolve())}
+    study = plan.study.manifest
+    return ArmWords.of(study.arms, plan.settings, sorted(folders), study.transports.provider)
+
+
 def _told_apart(
     plan: GradingPlan, corpora: Mapping[str, Corpora], controls: tuple[str, ...]
 ) -> Iterator[Problem]:
     """Refuse a control whose right and wrong answers make one packet: nobody could tell them."""
-    words = ArmWords.of(plan.study.manifest.arms, plan.settings)
+    words = arm_words(plan)
     tasks = {task.id: task for task in plan.study.manifest.tasks}
     for task in controls:
         entry = plan.study.key.tasks[task] if plan.study.key else None

@@ -17,19 +17,18 @@ from agent_trials.graders.adjudicator import GUESS, GradingInterruptedError
 from agent_trials.graders.base import Answered
 from agent_trials.graders.citations import Finding
 from agent_trials.graders.reply import InvalidReplyError
-from agent_trials.graders.words import ArmWords
 from agent_trials.ledger.budget import PENDING
 from agent_trials.ledger.grade_journal import Graded
 from agent_trials.ledger.openings import Openings
 from agent_trials.ledger.outcomes import Outcome
 from agent_trials.records import Status
+from agent_trials.session.grading_ground import arm_words
 from agent_trials.session.signals import held
 from agent_trials.study import asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal
-    from pathlib import Path
 
     from agent_trials.graders.adjudicator import Adjudicator
     from agent_trials.graders.base import Blinded
@@ -82,8 +81,7 @@ class GradingRun:
         self.journal = journal
         self._ground = ground
         self._openings = Openings(plan.ledger)
-        folders = {str(path) for root in plan.options.roots.values() for path in _names(root)}
-        self._words = ArmWords.of(plan.study.manifest.arms, plan.settings, sorted(folders))
+        self._words = arm_words(plan)
         self._tasks = {task.id: task for task in plan.study.manifest.tasks}
         self._silent = 0
         self._tested: str | None = None
@@ -323,10 +321,6 @@ class GradingRun:
             "method": method,
             "humanReview": False,
         }
-
-
-def _names(folder: Path) -> tuple[Path, Path]:
-    return folder.absolute(), folder.resolve()
 
 
 def _failed(grader: Adjudicator, kind: str, task: str, given: Given, expected: Outcome) -> str:

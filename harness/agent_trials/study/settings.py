@@ -627,7 +627,7 @@ class GraderSettings:
 
 NeutralField = Literal[
     "execution_status", "duration_ms", "response_bytes",
-    "outcomes", "evidence_ids", "evidence_presence",
+    "outcomes", "evidence_ids", "evidence_presence", "acceptance",
 ]  # fmt: skip
 MeasurementName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")]
 
