@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import fake_cli
+from agent_trials.agents.provider_claims import DECLARABLE
 from agent_trials.agents.provider_cli import ProviderCli
-from agent_trials.agents.provider_reply import DECLARABLE
 from agent_trials.agents.provider_request import Job
 from agent_trials.records import AttemptRequest, AttemptResult, SealedCorpus, Status
 from agent_trials.study.settings import ProviderSettings

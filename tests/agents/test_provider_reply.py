@@ -66,6 +66,8 @@ RATES = (Decimal(1), Decimal("0.5"), Decimal(3))
         (b'{"servers":{"docs":{"ready":1}}}', "invalid-metrics"),
         (b'{"servers":{"/a/path":{"ready":true}}}', "invalid-metrics"),
         (b'{"servers":[]}', "invalid-metrics"),
+        (b'{"servers":{"docs":{"ready":true,"calls":-1}}}', "invalid-metrics"),
+        (b'{"execution":{"status":["failed"]}}', "invalid-metrics"),
     ],
 )
 def test_what_is_no_reply_has_its_reason(stdout: bytes, code: str) -> None:

@@ -24,10 +24,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_trials import money
-from agent_trials.records import Status
+from agent_trials.agents import provider_claims
+from agent_trials.agents.provider_claims import ClaimError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from agent_trials.agents.provider_claims import Declared
 
 WORDS = {
     "taskOutcome": ("success", "correct", "partial", "incorrect", "incomplete", "blocked"),
@@ -41,15 +44,6 @@ WHOLE = frozenset({"acceptanceChecksPassed", "acceptanceChecksTotal", "documenta
 _RATE = re.compile(r"searchHitRate|errorRate|documentation[A-Za-z0-9]*Rate")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _REFERENCE = re.compile(r"[a-z0-9._:-]{1,256}")
-_CODE = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_SERVER = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-DECLARABLE = (
-    Status.FAILED, Status.TIMED_OUT, Status.INVALID_SETUP, Status.INVALID_COST,
-    Status.BUDGET_EXCEEDED, Status.INCOMPLETE,
-)  # fmt: skip
-"""How a command may say that its attempt ended: in every way but well."""
-MOST_CODES = 32
-MOST_SERVERS = 16
 MOST_MEASUREMENTS = 128
 MOST_EVIDENCE = 128
 LARGEST = Decimal(10) ** 15
@@ -62,18 +56,6 @@ class InvalidReplyError(ValueError):
     def __init__(self, code: str, detail: str) -> None:
         self.code = code
         super().__init__(detail)
-
-
-@dataclass(frozen=True)
-class Declared:
-    """A command's own word that its attempt is not completed, and its codes for why."""
-
-    status: Status
-    problems: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as they stand in a ledger line."""
-        return {"status": self.status.value, "problems": list(self.problems)}
 
 
 @dataclass(frozen=True)
@@ -120,8 +102,7 @@ def read(stdout: bytes) -> Reply:
         answer,
         _reported(found),
         _measurements(found.get("measurements")),
-        _declared(found.get("execution")),
-        _servers(found.get("servers")),
+        *_claims(found),
     )
 
 
@@ -224,35 +205,14 @@ def _evidence(value: object) -> list[str]:
     return [str(each) for each in value]
 
 
-def _declared(value: object) -> Declared | None:
-    if value is None:
-        return None
-    known = {each.value: each for each in DECLARABLE}
-    if not isinstance(value, dict) or value.get("status") not in known:
-        words = ", ".join(known)
-        raise InvalidReplyError("invalid-metrics", f"execution.status is none of {words}")
-    codes = value.get("problems", [])
-    if not isinstance(codes, list) or len(codes) > MOST_CODES:
-        raise InvalidReplyError("invalid-metrics", f"execution.problems is no list of {MOST_CODES}")
-    if not all(isinstance(each, str) and _CODE.fullmatch(each) for each in codes):
-        raise InvalidReplyError("invalid-metrics", "a code of execution.problems is no word")
-    return Declared(known[value["status"]], tuple(codes))
-
-
-def _servers(value: object) -> dict[str, dict[str, Any]]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict) or len(value) > MOST_SERVERS:
-        raise InvalidReplyError("invalid-metrics", f"servers is no object of {MOST_SERVERS}")
-    kept: dict[str, dict[str, Any]] = {}
-    for name, use in sorted(value.items()):
-        if not _SERVER.fullmatch(name) or not isinstance(use, dict):
-            raise InvalidReplyError("invalid-metrics", "a server has no name or no figures")
-        counts = {key: _count(use, key) or 0 for key in ("calls", "answered")}
-        if counts["answered"] > counts["calls"] or not isinstance(use.get("ready"), bool):
-            raise InvalidReplyError("invalid-metrics", f"servers.{name} contradicts itself")
-        kept[name] = {"ready": use["ready"], **counts}
-    return kept
+def _claims(found: Mapping[str, Any]) -> tuple[Declared | None, dict[str, dict[str, Any]]]:
+    try:
+        return (
+            provider_claims.declared(found.get("execution")),
+            provider_claims.servers(found.get("servers")),
+        )
+    except ClaimError as error:
+        raise InvalidReplyError("invalid-metrics", str(error)) from error
 
 
 def _measurements(value: object) -> dict[str, str]:
