@@ -11,6 +11,9 @@ import json
 from typing import Any
 
 ALGORITHM = "sha256"
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+)
 
 
 def dumps(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
@@ -20,9 +23,15 @@ def dumps(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
         TypeError: the value holds a float or something that JSON has no word for.
     """
     _refuse_floats(value)
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    ).encode("ascii")
+    return dumps_parsed(value)
+
+
+def dumps_parsed(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
+    """Return the canonical bytes of what was parsed from JSON with floats refused.
+
+    It holds text keys and no float, so that nothing is looked for.
+    """
+    return _ENCODER.encode(value).encode("ascii")
 
 
 def digest(data: bytes) -> str:

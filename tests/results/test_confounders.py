@@ -98,3 +98,17 @@ def test_says_why_there_is_no_slope(
     assert found.slope is None
     assert found.reason is not None
     assert reason in found.reason
+
+
+def test_a_line_through_thousands_of_different_shares_is_exact() -> None:
+    """The differences are made to lie on a line, so that it must come out to the last digit."""
+    rows = paired_rows({f"t{at}": [(0, 0)] for at in range(2_000)})
+    warm = [
+        replace(row, control_warmth=Fraction(0), treatment_warmth=share, treatment=3 * share - 7)
+        for at, row in enumerate(rows)
+        if (share := Fraction(at + 1, 2 * at + 5))
+    ]
+
+    found = warmth_effect(differences(warm))
+
+    assert (found.slope, found.at_equal_warmth) == (3, -7)

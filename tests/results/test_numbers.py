@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_trials.results.numbers import exact, mean, median, nearest_rank, rounded, text, variance
+from agent_trials.results.numbers import (
+    ascending,
+    exact,
+    mean,
+    median,
+    nearest_rank,
+    rounded,
+    text,
+    total,
+    variance,
+)
 
 
 def test_reads_decimals_and_counts_without_loss() -> None:
@@ -95,3 +105,18 @@ def test_a_percentile_is_the_smallest_value_with_that_share_at_or_below_it(n: in
 def test_refuses_a_percentage_that_is_none(percent: int) -> None:
     with pytest.raises(RuntimeError, match="percentile"):
         nearest_rank([1, 2], percent)
+
+
+def test_sums_shares_of_thousands_of_denominators_exactly() -> None:
+    """Carried through every addition, their common denominator made a report take minutes."""
+    last = 20_000
+
+    found = total([Fraction(1, n * (n + 1)) for n in range(1, last)])
+
+    assert found == 1 - Fraction(1, last)
+
+
+@given(st.lists(st.fractions()))
+def test_sums_and_orders_as_fractions_do(values: list[Fraction]) -> None:
+    assert total(values) == sum(values, Fraction(0))
+    assert list(ascending(values)) == sorted(values)

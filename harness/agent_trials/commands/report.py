@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +15,12 @@ from agent_trials.results import record, report_files
 from agent_trials.results.judgement import OWN_RULE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from agent_trials.results.evidence import Evidence, Finding
     from agent_trials.results.record import Record
+
+OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 
 @click.command(
@@ -51,14 +55,26 @@ def command(ledger: Path, into: Path, *, private: bool, trust_study_code: bool) 
     openings, never from a folder. Without --private nothing private is written.
     """
     report_files.check(into)
-    found = record.read(ledger)
-    rule = _study_rule(found) if trust_study_code else None
-    document = report_files.write(found, into, private=private, study_rule=rule)
+    with _seldom_collecting():
+        found = record.read(ledger)
+        rule = _study_rule(found) if trust_study_code else None
+        document = report_files.write(found, into, private=private, study_rule=rule)
     for verdict in document["verdicts"]:
         click.echo(verdict["sentence"])
     click.echo(document["labels"]["publication"])
     click.echo(f"head   {document['head']}")
     click.echo(f"report {into.resolve() / report_files.HTML}")
+
+
+@contextlib.contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Look for garbage seldom: what a ledger is read into stays, and going through it costs."""
+    before = gc.get_threshold()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _study_rule(found: Record) -> Callable[[Evidence], Finding]:

@@ -253,8 +253,8 @@ def _open(path: Path) -> BinaryIO:
 
 def _object(raw: bytes, seq: int) -> dict[str, Any]:
     try:
-        fields = json.loads(raw, parse_float=no_number, parse_constant=no_number)
-        same = isinstance(fields, dict) and canonical.dumps(fields) + b"\n" == raw
+        fields = parsed(raw)
+        same = isinstance(fields, dict) and canonical.dumps_parsed(fields) + b"\n" == raw
     except (ValueError, RecursionError) as error:
         raise LedgerBrokenError(seq, "it is no canonical JSON") from error
     if not same:
@@ -268,6 +268,16 @@ def _is_commitments(private: object) -> bool:
     )
 
 
+def parsed(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the JSON value of the bytes.
+
+    Raises:
+        ValueError: they are none, or hold a float or a constant such as NaN.
+        RecursionError: they are too deep.
+    """
+    return _DECODER.decode(str(raw, "utf-8"))
+
+
 def no_number(text: str) -> NoReturn:
     """Refuse a float or constant; for ``json.loads``.
 
@@ -275,3 +285,6 @@ def no_number(text: str) -> NoReturn:
         ValueError: always.
     """
     raise ValueError(f"{text} is no whole number")
+
+
+_DECODER = json.JSONDecoder(parse_float=no_number, parse_constant=no_number)

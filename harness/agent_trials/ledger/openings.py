@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical
 from agent_trials.errors import LedgerError
-from agent_trials.ledger.chain import no_number
+from agent_trials.ledger.chain import parsed
 from agent_trials.ledger.private import commitment, private_folder
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _whole_lines(stream: Iterable[bytes]) -> Iterator[bytes]:
 def _fields(raw: bytes) -> dict[str, Any] | None:
     """Return an opening's fields; None where the line is none (it then opens nothing)."""
     try:
-        fields = json.loads(raw, parse_float=no_number, parse_constant=no_number)
+        fields = parsed(raw)
     except (ValueError, RecursionError):
         return None
     if not isinstance(fields, dict) or not _is_opening(fields):

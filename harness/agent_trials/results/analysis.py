@@ -23,7 +23,7 @@ from agent_trials.results.effects import (
     PairedDifference,
     as_delivered,
     bound,
-    paired_difference,
+    summarise,
 )
 from agent_trials.results.hypotheses import McNemar, SignFlip, holm, mcnemar, sign_flip
 from agent_trials.results.numbers import Number, rounded
@@ -127,11 +127,11 @@ def analyse_endpoint(
     return Analysis(
         endpoint=endpoint,
         standing=standing,
-        difference=paired_difference(planned),
+        difference=summarise(pairs),
         interval=bca_interval(means, seed=seed),
         ratio=geometric_ratio(planned, seed=seed),
-        bounds=bound(planned, *RANGES.get(endpoint, (0, None))),
-        delivered=as_delivered(planned),
+        bounds=bound(planned, *RANGES.get(endpoint, (0, None)), pairs=pairs),
+        delivered=as_delivered(planned, pairs=pairs),
         position=position if p_values else replace(position, test=None),
         warmth=warmth_effect(pairs),
         sign_flip=sign_flip(means, seed=seed) if p_values else None,

@@ -5,16 +5,17 @@ Both are estimated from the pair differences and shown; neither is used to corre
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from agent_trials.results.hypotheses import SignFlip, sign_flip
-from agent_trials.results.numbers import exact, mean
+from agent_trials.results.numbers import exact, mean, total
 from agent_trials.results.rows import Difference, task_means
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
 _FEWEST_FOR_A_SLOPE = 3
 
@@ -81,37 +82,64 @@ def position_effect(pairs: Iterable[Difference], *, seed: int = 0) -> PositionEf
 
 def warmth_effect(pairs: Iterable[Difference]) -> WarmthEffect:
     """Return how the pair differences go with cache warmth; pairs without a warmth are left out."""
-    points = [
+    known = [
         (exact(pair.row.control_warmth), exact(pair.row.treatment_warmth), pair.amount)
         for pair in pairs
         if pair.row.control_warmth is not None and pair.row.treatment_warmth is not None
     ]
-    line = _line([(treatment - control, amount) for control, treatment, amount in points])
+    warmth = _warmth(tuple((control, treatment) for control, treatment, _ in known))
+    line = _line(warmth, [amount for _, _, amount in known])
     reason = None
     if line is None:
-        few = len(points) < _FEWEST_FOR_A_SLOPE
+        few = len(known) < _FEWEST_FOR_A_SLOPE
         reason = (
-            f"{len(points)} pairs with a measured warmth, {_FEWEST_FOR_A_SLOPE} are needed"
+            f"{len(known)} pairs with a measured warmth, {_FEWEST_FOR_A_SLOPE} are needed"
             if few
             else "the arms differ in warmth equally in every pair"
         )
     return WarmthEffect(
-        pairs=len(points),
-        control_warmth=mean(control for control, _, _ in points),
-        treatment_warmth=mean(treatment for _, treatment, _ in points),
+        pairs=len(known),
+        control_warmth=warmth.control,
+        treatment_warmth=warmth.treatment,
         slope=line[0] if line else None,
         at_equal_warmth=line[1] if line else None,
         reason=reason,
     )
 
 
-def _line(points: list[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction] | None:
-    if len(points) < _FEWEST_FOR_A_SLOPE:
+@dataclass(frozen=True)
+class _Warmth:
+    """The warmth of both arms in every pair, with the sums that a line takes of its differences."""
+
+    control: Fraction | None
+    treatment: Fraction | None
+    differences: tuple[Fraction, ...]
+    sum: Fraction
+    squares: Fraction
+
+
+@functools.lru_cache(maxsize=2)
+def _warmth(points: tuple[tuple[Fraction, Fraction], ...]) -> _Warmth:
+    """Return what is the same for every endpoint of the same pairs: its sums are long."""
+    differences = tuple(treatment - control for control, treatment in points)
+    return _Warmth(
+        mean(control for control, _ in points),
+        mean(treatment for _, treatment in points),
+        differences,
+        total(differences),
+        total([each * each for each in differences]),
+    )
+
+
+def _line(of: _Warmth, amounts: Sequence[Fraction]) -> tuple[Fraction, Fraction] | None:
+    """Return slope and value at zero of the least-squares line; None where there is none."""
+    n = len(amounts)
+    if n < _FEWEST_FOR_A_SLOPE:
         return None
-    centre_x = sum((x for x, _ in points), Fraction(0)) / len(points)
-    centre_y = sum((y for _, y in points), Fraction(0)) / len(points)
-    spread = sum(((x - centre_x) ** 2 for x, _ in points), Fraction(0))
+    spread = n * of.squares - of.sum * of.sum
     if not spread:
         return None
-    slope = sum(((x - centre_x) * (y - centre_y) for x, y in points), Fraction(0)) / spread
-    return slope, centre_y - slope * centre_x
+    products = [x * y for x, y in zip(of.differences, amounts, strict=True)]
+    sum_y = total(amounts)
+    slope = (n * total(products) - of.sum * sum_y) / spread
+    return slope, (sum_y - slope * of.sum) / n

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from agent_trials.results.numbers import exact, mean, median
+from agent_trials.results.numbers import exact, mean, median, total
 from agent_trials.results.rates import Rate, wilson
 from agent_trials.results.rows import (
     Difference,
@@ -19,6 +19,7 @@ from agent_trials.results.rows import (
     Row,
     Value,
     differences,
+    is_measured,
     measured,
     task_means,
     tasks_of,
@@ -97,15 +98,27 @@ def paired_difference(rows: Iterable[Row]) -> PairedDifference:
     return summarise(differences(rows))
 
 
-def bound(rows: Iterable[Row], least: Number | None = 0, most: Number | None = None) -> Bounds:
+def bound(
+    rows: Iterable[Row],
+    least: Number | None = 0,
+    most: Number | None = None,
+    *,
+    pairs: Iterable[Difference] | None = None,
+) -> Bounds:
     """Return the headline over all planned pairs with missing values bounded from both sides.
 
     Args:
         rows: every planned pair.
         least: what no value can be below, in the endpoint's unit; None where there is no limit.
         most: what no value can be above (1 for correctness); None where there is no limit.
+        pairs: the rows' differences, where they were made before.
     """
     planned = tuple(rows)
+    missing_control = sum(not is_measured(row.control) for row in planned)
+    missing_treatment = sum(not is_measured(row.treatment) for row in planned)
+    if not missing_control and not missing_treatment:
+        known = mean(task_means(differences(planned) if pairs is None else pairs).values())
+        return Bounds(len(planned), len(tasks_of(planned)), 0, 0, known, known)
     ranges = [
         (row.task, _range(row.control, least, most), _range(row.treatment, least, most))
         for row in planned
@@ -113,21 +126,24 @@ def bound(rows: Iterable[Row], least: Number | None = 0, most: Number | None = N
     return Bounds(
         pairs=len(planned),
         tasks=len(tasks_of(planned)),
-        missing_control=sum(measured(row.control) is None for row in planned),
-        missing_treatment=sum(measured(row.treatment) is None for row in planned),
+        missing_control=missing_control,
+        missing_treatment=missing_treatment,
         lower=_over_tasks([(task, _less(new[0], old[1])) for task, old, new in ranges]),
         upper=_over_tasks([(task, _less(new[1], old[0])) for task, old, new in ranges]),
     )
 
 
-def as_delivered(rows: Iterable[Row]) -> Delivered:
-    """Return the difference over the complete pairs in which the treatment was used."""
+def as_delivered(rows: Iterable[Row], *, pairs: Iterable[Difference] | None = None) -> Delivered:
+    """Return the difference over the complete pairs in which the treatment was used.
+
+    ``pairs`` are the rows' differences, where they were made before.
+    """
     every = tuple(rows)
     known = [row for row in every if row.delivered is not None]
-    used = [row for row in known if row.delivered]
+    made = differences(every) if pairs is None else pairs
     return Delivered(
-        difference=paired_difference(used),
-        adoption=wilson(len(used), len(known)),
+        difference=summarise(pair for pair in made if pair.row.delivered),
+        adoption=wilson(sum(row.delivered is True for row in known), len(known)),
         unknown=len(every) - len(known),
     )
 
@@ -155,4 +171,4 @@ def _over_tasks(amounts: list[tuple[str, Fraction | None]]) -> Fraction | None:
         if amount is None:
             return None
         of_task.setdefault(task, []).append(amount)
-    return mean(sum(some, Fraction(0)) / len(some) for some in of_task.values())
+    return mean(total(some) / len(some) for some in of_task.values())

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent_trials.results.rows import Row, measured
+from agent_trials.results.rows import is_measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
 
     from agent_trials.results.reviewed import Reviewed
+
+    from agent_trials.results.rows import Row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,4 +54,4 @@ class Finding:
 
 def complete(row: Row) -> bool:
     """Return whether both arms of the pair have a value."""
-    return measured(row.control) is not None and measured(row.treatment) is not None
+    return is_measured(row.control) and is_measured(row.treatment)

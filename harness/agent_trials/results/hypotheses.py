@@ -14,6 +14,7 @@ Sources:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
@@ -165,15 +166,22 @@ def _signed_sums(values: Sequence[int], start: int) -> list[int]:
 
 def _drawn_sums(values: Sequence[int], seed: int) -> NDArray[Any]:
     chunks = [values[at : at + _CHUNK] for at in range(0, len(values), _CHUNK)]
-    digest = hashlib.shake_256(f"sign-flip/{seed}".encode("ascii")).digest(len(chunks) * FLIPS)
-    drawn = np.frombuffer(digest, dtype=np.uint8).reshape(FLIPS, len(chunks))
+    drawn = _drawn(len(chunks), seed)
     # Whole numbers of the machine where every sum fits, of Python where one might not.
     kind = np.int64 if sum(values) < _LARGEST_SUM else np.object_
-    totals = np.zeros(FLIPS, dtype=kind)
-    for at, chunk in enumerate(chunks):
-        of_byte = _signs()[:, : len(chunk)].astype(kind) @ np.array(chunk, dtype=kind)
-        totals = totals + of_byte[drawn[:, at]]
+    totals, signs = np.zeros(FLIPS, dtype=kind), _signs().astype(kind)
+    for chunk, bytes_drawn in zip(chunks, drawn, strict=True):
+        of_byte = signs[:, : len(chunk)] @ np.array(chunk, dtype=kind)
+        totals = totals + of_byte[bytes_drawn]
     return totals
+
+
+@functools.lru_cache(maxsize=1)
+def _drawn(chunks: int, seed: int) -> NDArray[np.uint8]:
+    """Return a row of bytes for each chunk: every endpoint of a report flips the same signs."""
+    digest = hashlib.shake_256(f"sign-flip/{seed}".encode("ascii")).digest(chunks * FLIPS)
+    by_flip = np.frombuffer(digest, dtype=np.uint8).reshape(FLIPS, chunks)
+    return np.ascontiguousarray(by_flip.T)
 
 
 def _signs() -> NDArray[np.int64]:

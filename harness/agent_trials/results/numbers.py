@@ -22,6 +22,7 @@ Number: TypeAlias = int | Decimal | Fraction | float
 """What a measured value may be; a bool is none."""
 
 SIGNIFICANT_DIGITS = 6
+_LONG = 512
 _ROUNDING = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
@@ -59,24 +60,42 @@ def whole(values: Sequence[Fraction]) -> tuple[list[int], int]:
 
     Whole numbers add and compare many times faster than fractions, and as exactly.
     """
-    scale = math.lcm(*(value.denominator for value in values))
-    return [value.numerator * (scale // value.denominator) for value in values], scale
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = math.lcm(*{denominator for _, denominator in ratios})
+    return [numerator * (scale // denominator) for numerator, denominator in ratios], scale
+
+
+def total(values: Sequence[Fraction]) -> Fraction:
+    """Return the exact sum, of many denominators as of one.
+
+    Amounts of money or of tokens share a small one, and are summed as whole numbers. Shares have
+    each their own: the common denominator of thousands has tens of thousands of digits, which every
+    single addition would carry; summed by halves only the last ones do.
+    """
+    return Fraction(*_sum([value.as_integer_ratio() for value in values]))
 
 
 def mean(values: Iterable[Fraction]) -> Fraction | None:
     """Return the exact mean, None of nothing."""
-    amounts, scale = whole(tuple(values))
-    return Fraction(sum(amounts), scale * len(amounts)) if amounts else None
+    amounts = tuple(values)
+    return total(amounts) / len(amounts) if amounts else None
 
 
 def median(values: Iterable[Fraction]) -> Fraction | None:
     """Return the exact median, the mean of the middle two for an even count, None of nothing."""
-    amounts, scale = whole(tuple(values))
-    if not amounts:
-        return None
-    amounts.sort()
-    half = len(amounts) // 2
-    return Fraction(amounts[half] + amounts[-half - 1], 2 * scale)
+    ordered = ascending(tuple(values))
+    half = len(ordered) // 2
+    return (ordered[half] + ordered[-half - 1]) / 2 if ordered else None
+
+
+def ascending(values: Sequence[Fraction]) -> Sequence[Fraction]:
+    """Return the values in ascending order, compared as whole numbers where they are short."""
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = _common(ratios)
+    if scale is None:
+        return sorted(values)
+    amounts = [numerator * (scale // denominator) for numerator, denominator in ratios]
+    return [values[at] for at in sorted(range(len(amounts)), key=amounts.__getitem__)]
 
 
 def variance(values: Iterable[Fraction]) -> Fraction | None:
@@ -100,5 +119,25 @@ def nearest_rank(values: Iterable[Number], percent: int = 95) -> Fraction | None
     """
     if not 1 <= percent <= 100:  # noqa: PLR2004 - a percentage
         raise RuntimeError(f"a percentile of {percent}; use 1 to 100")
-    ordered = sorted(exact(value) for value in values)
+    ordered = ascending([exact(value) for value in values])
     return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
+
+
+def _sum(ratios: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the sum of fractions, each a numerator and a denominator, not reduced."""
+    scale = _common(ratios)
+    if scale is not None:
+        return sum(above * (scale // below) for above, below in ratios), scale
+    half = len(ratios) // 2
+    (one, of_one), (other, of_other) = _sum(ratios[:half]), _sum(ratios[half:])
+    return one * of_other + other * of_one, of_one * of_other
+
+
+def _common(ratios: Sequence[tuple[int, int]]) -> int | None:
+    """Return the common denominator; None where it is long and there is something to halve."""
+    scale = 1
+    for below in {below for _, below in ratios}:
+        scale = math.lcm(scale, below)
+        if scale.bit_length() > _LONG and len(ratios) > 1:
+            return None
+    return scale

@@ -122,13 +122,12 @@ def read(path: Path) -> Record:
         LedgerInUseError: a run is open on it.
         LedgerBrokenError: it does not verify.
     """
-    watched = _Watched()
-    summary = summarise(path, watch=watched.take)
+    watched, openings = _Watched(), Openings(path)
+    summary = summarise(path, openings=openings, watch=watched.take)
     if summary.is_open:
         raise LedgerInUseError(
             f"a run is writing to {path}; wait for its end, or look at it with agent-trials show"
         )
-    openings = Openings(path)
     study, frozen = _frozen(openings, watched.lines[0])
     return Record(
         path=path,

@@ -21,7 +21,7 @@ from agent_trials.results.grading_figures import grading
 from agent_trials.results.judgement import judge
 from agent_trials.results.limits import isolation, limits
 from agent_trials.results.protocol_text import section
-from agent_trials.results.rows_from_ledger import grades_of, pairs, rows
+from agent_trials.results.rows_from_ledger import by_arm, grades_of, pairs, rows
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.phases import phase_arms
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from agent_trials.records import Cell
     from agent_trials.results.evidence import Evidence, Finding
-    from agent_trials.results.record import Attempt, Record
-    from agent_trials.results.rows import Row
+    from agent_trials.results.record import Record
+    from agent_trials.results.rows import Row, Value
     from agent_trials.results.rows_from_ledger import Grade
     from agent_trials.study.settings import ArmSettings
 
@@ -116,29 +116,23 @@ def _comparison(record: Record, compared: Compared, graded: Mapping[Cell, Grade]
         p_values=registered.p_values,
     )
     arms = (compared.control.id, compared.treatment.id)
+    shown = by_arm(record.attempts, graded)
     return {
         "control": arms[0],
         "treatment": arms[1],
         "endpoints": [
             figures.endpoint(each, p_values=registered.p_values)
-            | {"arms": _distributions(record.attempts, graded, arms, each.endpoint)}
+            | {"arms": {arm: _distribution(shown, arm, each.endpoint) for arm in arms}}
             for each in found
         ],
         "rows": figures.inputs(compared.rows),
     }
 
 
-def _distributions(
-    attempts: Iterable[Attempt],
-    graded: Mapping[Cell, Grade],
-    arms: Iterable[str],
-    endpoint: str,
+def _distribution(
+    shown: Mapping[str, Mapping[str, Iterable[Value]]], arm: str, endpoint: str
 ) -> dict[str, Any]:
-    every = tuple(attempts)
-    return {
-        arm: figures.distribution([a for a in every if a.cell.arm == arm], graded, endpoint)
-        for arm in arms
-    }
+    return figures.distribution(shown.get(arm, {}).get(endpoint, ()))
 
 
 def _arms(record: Record, graded: Mapping[Cell, Grade]) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.results.cost import CostOutcome, cost_per_correct
-from agent_trials.results.numbers import Number, mean, median, nearest_rank, text
+from agent_trials.results.numbers import Number, ascending, mean, median, nearest_rank, text
 from agent_trials.results.rates import planned_and_scored
 from agent_trials.results.record import Fate
 from agent_trials.results.rows import Missing, measured
-from agent_trials.results.rows_from_ledger import cost, value
+from agent_trials.results.rows_from_ledger import cost
 from agent_trials.results.statistics import Interval, NoInterval
 
 if TYPE_CHECKING:
@@ -125,20 +125,18 @@ def arm(attempts: Iterable[Attempt], grades: Mapping[Cell, Grade]) -> dict[str, 
     }
 
 
-def distribution(
-    attempts: Iterable[Attempt], grades: Mapping[Cell, Grade], endpoint_name: str
-) -> dict[str, Any]:
+def distribution(values: Iterable[Value]) -> dict[str, Any]:
     """Return how an endpoint's values of one arm are spread."""
-    every = [value(each, endpoint_name, grades.get(each.cell)) for each in attempts]
-    known = [one for one in map(measured, every) if one is not None]
+    every = tuple(values)
+    known = ascending([one for one in map(measured, every) if one is not None])
     return {
         "measured": len(known),
         "missing": len(every) - len(known),
         "mean": shown(mean(known)),
         "median": shown(median(known)),
         "p95": shown(nearest_rank(known)),
-        "least": shown(min(known, default=None)),
-        "most": shown(max(known, default=None)),
+        "least": shown(known[0] if known else None),
+        "most": shown(known[-1] if known else None),
     }
 
 

@@ -76,6 +76,11 @@ def measured(value: Value) -> Fraction | None:
     return None if value is None or isinstance(value, Missing) else exact(value)
 
 
+def is_measured(value: Value) -> bool:
+    """Return whether there is a value."""
+    return value is not None and not isinstance(value, Missing)
+
+
 def differences(rows: Iterable[Row]) -> tuple[Difference, ...]:
     """Return treatment minus control of every complete pair, in the order of the rows."""
     found = []

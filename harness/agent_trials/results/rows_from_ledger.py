@@ -102,10 +102,10 @@ def rows(
             "control_warmth": warmth(old),
             "treatment_warmth": warmth(new),
         }
+        before = values(old, graded.get(old.cell))
+        after = values(new, graded.get(new.cell))
         for endpoint, of in found.items():
-            worth = value(old, endpoint, graded.get(old.cell))
-            other = value(new, endpoint, graded.get(new.cell))
-            of.append(Row(control=worth, treatment=other, **shared))
+            of.append(Row(control=before[endpoint], treatment=after[endpoint], **shared))
     return {endpoint: tuple(of) for endpoint, of in found.items()}
 
 
@@ -116,6 +116,23 @@ def value(attempt: Attempt, endpoint: str, grade: Grade | None = None) -> Value:
     if endpoint == "cost_usd":
         return cost(attempt)
     return _count(attempt, FIELDS[endpoint])
+
+
+def values(attempt: Attempt, grade: Grade | None = None) -> dict[str, Value]:
+    """Return what the attempt shows at every endpoint."""
+    return {endpoint: value(attempt, endpoint, grade) for endpoint in ENDPOINTS}
+
+
+def by_arm(
+    attempts: Iterable[Attempt], graded: Mapping[Cell, Grade]
+) -> dict[str, dict[str, list[Value]]]:
+    """Return what the attempts of each arm show at every endpoint, in schedule order."""
+    found: dict[str, dict[str, list[Value]]] = {}
+    for each in attempts:
+        of = found.setdefault(each.cell.arm, {endpoint: [] for endpoint in ENDPOINTS})
+        for endpoint, one in values(each, graded.get(each.cell)).items():
+            of[endpoint].append(one)
+    return found
 
 
 def cost(attempt: Attempt) -> Value:

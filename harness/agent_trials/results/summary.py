@@ -114,11 +114,17 @@ class Verification:
     opened: int
 
 
-def summarise(path: Path, *, watch: Callable[[State, Line], None] | None = None) -> Summary:
+def summarise(
+    path: Path,
+    *,
+    openings: Openings | None = None,
+    watch: Callable[[State, Line], None] | None = None,
+) -> Summary:
     """Return what the ledger shows, its lines and rules verified on the way.
 
     Args:
         path: the ledger.
+        openings: those beside it, where they are wanted further, so that they are indexed once.
         watch: is shown every line and the state after it, so that the ledger is read once.
 
     Raises:
@@ -134,7 +140,7 @@ def summarise(path: Path, *, watch: Callable[[State, Line], None] | None = None)
             watch(state, line)
     if found.first is None:
         raise LedgerError(f"nothing was ever written to the ledger {path}; remove it")
-    study = Openings(path).value(found.first, "study")
+    study = (openings or Openings(path)).value(found.first, "study")
     return Summary(
         runs=tuple(state.runs),
         preflight=found.preflight,
