@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from agent_trials.results.reviewed import Reviewed
-
     from agent_trials.results.rows import Row
 
 
