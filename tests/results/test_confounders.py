@@ -111,4 +111,5 @@ def test_a_line_through_thousands_of_different_shares_is_exact() -> None:
 
     found = warmth_effect(differences(warm))
 
-    assert (found.slope, found.at_equal_warmth) == (3, -7)
+    assert found.slope == 3
+    assert found.at_equal_warmth == -7
