@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import fake_cli
 import grading
+from agent_trials.ledger.chain import read
+from agent_trials.ledger.openings import Openings
 from agent_trials.results.grades import grades
 from grading import CORRECT, INCORRECT
 
@@ -57,6 +59,15 @@ def test_a_kill_at_every_step_pays_for_no_grade_twice(lab: Lab) -> None:
     reserved = [n for n in grading.lines(ledger, "grade-reserved") if "control" not in n]
     # Two reservations died, each of the first observation; both stay charged.
     assert sorted(Counter(line["blindId"] for line in reserved).values()) == [1, 3]
+    openings, lines = Openings(ledger), read(ledger)
+    found = [
+        openings.find(line, "packet")
+        for line in lines
+        if line.event == "adjudicated" and "control" not in line.fields
+    ]
+    assert len(found) == len({each.seq for each in found if each}) == 2
+    packets = {each.data for each in found if each}
+    assert len(packets) == 1  # both arms gave the same answer, and nothing else is in a packet
     shown = lab.show(ledger)
     assert Decimal(shown["budget"]["reservedUsd"]) == Decimal("0.2")
     assert lab.command("agent-trials", "verify", str(ledger)).code == 0

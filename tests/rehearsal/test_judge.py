@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from agent_trials.graders import prompt
+from agent_trials.graders.base import BlindCase
 from agent_trials.rehearsal import judge
 
 PACKET: dict[str, Any] = {
@@ -37,6 +39,12 @@ def test_tells_answers_apart(answer: str, outcome: str) -> None:
 
 def test_gives_a_verdict_on_citations_that_exist_alone() -> None:
     assert [each["number"] for each in judge.judge(PACKET | {"answer": "x"})["citations"]] == [1]
+
+
+def test_guesses_one_of_the_arms_that_it_is_told() -> None:
+    asked = prompt.guessing(BlindCase("How?", (), "So.", (), ()), ["docs-mcp", "plain"])
+
+    assert judge.reply(asked.instruction, asked.packet)["guess"] in {"docs-mcp", "plain"}
 
 
 def test_without_a_citation_nothing_is_supported() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,16 @@ def test_a_command_gets_a_structured_packet_where_nothing_else_is_said() -> None
     assert not bare.is_structured
     assert dataclasses.replace(bare, transport="command").is_structured
     assert not dataclasses.replace(bare, transport="command", packet="answer").is_structured
+
+
+def test_a_batch_reserves_its_gradings_its_guesses_and_two_controls_of_each_grader() -> None:
+    assert STUDY.manifest.adjudicator is not None
+    bare = dataclasses.replace(STUDY.manifest.adjudicator, limit_usd=Decimal("0.5"), controls=2)
+    second = dataclasses.replace(SECOND, limit_usd=Decimal("0.1"))
+
+    assert bare.reserves(10) == Decimal(7)
+    assert dataclasses.replace(bare, guess_arm=True).reserves(10) == Decimal(12)
+    assert dataclasses.replace(bare, second=second).reserves(10) == Decimal("8.4")
 
 
 def test_an_adjudicator_needs_a_task_to_be_tested_on() -> None:

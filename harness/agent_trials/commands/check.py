@@ -81,6 +81,9 @@ def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[
     yield f"{study.folder}: {study.manifest.title}"
     for design in designs(study.manifest):
         yield f"  {design.phase}: {_phase(design, study.manifest)}"
+        if study.manifest.adjudicator is not None:
+            usd = money.text(study.manifest.adjudicator.reserves(design.attempts))
+            yield f"    its grading reserves at most {usd} USD more, under the same cap"
         for line in _sampled(study, design.phase):
             yield f"    {line}"
         if design.scored:

@@ -325,20 +325,15 @@ class GradingAdmission:
     def _selected(
         self, path: Path, gathered: Gathered, settings: AdjudicatorSettings
     ) -> tuple[Case, ...]:
-        cases = self._cases(path, gathered, settings.seed)
-        options, every = self.options, cases
-        if options.run_id is not None:
-            cases = [case for case in every if case.run_id == options.run_id]
-            if not cases:
-                known = ", ".join(sorted({case.run_id for case in every})) or "none has one"
-                what = "no completed attempt is of this run"
-                self._refuse(f"--run-id {options.run_id}", what, f"use one of: {known}")
+        every, options = self._cases(path, gathered, settings.seed), self.options
+        if options.run_id is not None and not chosen(every, None, None, options.run_id):
+            known = ", ".join(sorted({case.run_id for case in every})) or "none has one"
+            what = "no completed attempt is of this run"
+            self._refuse(f"--run-id {options.run_id}", what, f"use one of: {known}")
         for flag, number in (("--offset", options.offset), ("--limit", options.limit)):
             if number is not None and number < 0:
                 self._refuse(f"{flag} {number}", "it is below 0", "give a whole number from 0")
-        begin = options.offset or 0
-        end = None if options.limit is None else begin + options.limit
-        return tuple(cases[begin:end])
+        return chosen(every, options.offset, options.limit, options.run_id)
 
     def _cases(self, path: Path, gathered: Gathered, seed: int) -> list[Case]:
         """Return every completed attempt in the order drawn from the seed."""
@@ -406,12 +401,18 @@ class GradingAdmission:
                 self._refuse(f"{CAP}={written}", str(error), f"set {CAP}=<USD>")
         elif self.options.approve_budget:
             self._refuse(CAP, "a paid grading needs a cap and none is set", f"set {CAP}=<USD>")
-        limits = [settings.limit_usd, *([settings.second.limit_usd] if settings.second else [])]
-        each = 2 if settings.guess_arm else 1
-        asked = cases * each + 2 * settings.controls
-        needed = money.times(money.total(*limits), asked)
+        needed = settings.reserves(cases)
         spent = money.total(totals.prior, totals.spent, totals.reserved, needed)
         return max(totals.cap, spent)
+
+
+def chosen(
+    cases: Sequence[Case], offset: int | None, limit: int | None, run_id: str | None
+) -> tuple[Case, ...]:
+    """Return the cases that an operator asks for; an offset counts those of the run alone."""
+    of_run = [case for case in cases if run_id in (None, case.run_id)]
+    begin = offset or 0
+    return tuple(of_run[begin : None if limit is None else begin + limit])
 
 
 def drawn(seed: int, blind_id: str) -> bytes:

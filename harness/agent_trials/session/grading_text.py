@@ -38,12 +38,12 @@ def heading(plan: GradingPlan) -> list[str]:
 
 def dry_run(plan: GradingPlan) -> list[str]:
     """Return what the dry run says of a batch."""
-    limits = money.total(*(grader.limit_usd for grader in plan.graders))
-    total = money.text(money.times(limits, len(plan.open_cases)))
+    to_grade = len(plan.open_cases)
+    total = money.text(plan.settings.reserves(to_grade) if to_grade else money.ZERO)
     counts = f"{len(plan.cases)} observations, {len(plan.open_cases)} to be graded"
     return [
         f"adjudicate {plan.name}: {counts}",
-        f"  reserves at most {total} USD beside the controls; cap {money.text(plan.cap_usd)} USD",
+        f"  reserves at most {total} USD, controls included; cap {money.text(plan.cap_usd)} USD",
         "  networkCalls: 0",
         "  claudeProcesses: 0",
     ]

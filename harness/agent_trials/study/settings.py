@@ -656,6 +656,12 @@ class AdjudicatorSettings(GraderSettings):
             return self.transport == "command"
         return self.packet == "structured"
 
+    def reserves(self, observations: int) -> Decimal:
+        """Return what a batch may reserve at most, USD: gradings, guesses, two asked controls."""
+        guesses = self.limit_usd * observations if self.guess_arm else Decimal(0)
+        limits = self.limit_usd + (self.second.limit_usd if self.second else Decimal(0))
+        return limits * (observations + 2 * self.controls) + guesses
+
 
 @dataclass(frozen=True, kw_only=True)
 class FollowUpSettings:
