@@ -169,6 +169,16 @@ def test_every_task_is_asked_of_every_model_in_one_wording_per_pair(slotted: Lab
             ("says-no", False),
         ]
         assert acceptance["outcome"] == "partial"
+    told = slotted.command(
+        "agent-trials", "report", str(slotted.ledger), "--into", str(slotted.outside / "report")
+    )
+    assert told.code == 0, told.text
+    report = (slotted.outside / "report" / "report.md").read_text("utf-8")
+    assert "Every task was asked of 2 models: small-1 (low-cost), large-1 (reference)." in report
+    assert "| small-1 | 4 | 4 | 4 of 8 |" in report
+    page = (slotted.outside / "report" / "report.html").read_text("utf-8")
+    assert "Every task was asked of 2 models" in page
+    assert "<td>small-1</td><td>4</td><td>4</td><td>4 of 8</td>" in page
     opening = openings(slotted.ledger)
     assert "tasks" not in opening["transportSettings"]
     assert str(slotted.folder) not in slotted.ledger.read_text("utf-8")

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from agent_trials.results import figures, flow, plots
 from agent_trials.results.flow import ArmFlow
+from agent_trials.results.provider_tables import tables
 from agent_trials.results.rows_from_ledger import grades_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ CONTENTS = (
     ("secondary", "Secondary endpoints"),
     ("exploratory", "Exploratory figures"),
     ("arms", "Arms"),
+    ("providers", "Provider commands"),
     ("flow", "Flow of attempts"),
     ("money", "Spend over time"),
     ("grading", "Grading"),
@@ -98,7 +100,8 @@ def render(
         title=document["study"]["title"] or f"Report of {document['study']['id']}",
         rehearsal=document["rehearsal"],
         d=document,
-        contents=CONTENTS,
+        contents=[each for each in CONTENTS if each[0] != "providers" or document["providers"]],
+        providers=tables(document["providers"]),
         standings=STANDINGS,
         p_values=registered,
         figures=_of_endpoints(record, document),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.results.provider_tables import tables
 from agent_trials.results.render_html import STANDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from agent_trials.results.provider_tables import Table
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&!])")
 _MISSING = "missing"
@@ -40,6 +43,8 @@ def _lines(d: Mapping[str, Any]) -> Iterator[str]:
     for standing, heading, note in STANDINGS:
         yield from _endpoints(d, standing, heading, note)
     yield from _section("Arms", _arms(d))
+    if found := tables(d["providers"]):
+        yield from _section("Provider commands", _providers(found))
     yield from _section("Flow of attempts", _items(one["says"] for one in d["flow"]))
     yield from _section("Grading", _grading(d))
     yield from _section("Pairs", _pairs(d))
@@ -59,6 +64,8 @@ def _top(d: Mapping[str, Any]) -> Iterator[str]:
     if d["rehearsal"]:
         yield "**REHEARSAL. A scripted local model answered; nothing here says anything about the"
         yield "world.**\n"
+    for statement in d["compares"]:
+        yield f"**{escape(statement)}**\n"
     for verdict in d["verdicts"]:
         word = f"{'REHEARSAL: ' if d['rehearsal'] else ''}{verdict['outcome']}"
         yield f"**{escape(word)}.** {escape(verdict['sentence'])}\n"
@@ -144,6 +151,12 @@ def _arms(d: Mapping[str, Any]) -> Iterator[str]:
         ("arm", "correct of planned", "95 % interval", "USD per correct outcome", "statuses"),
         [(name, *_right(of["correctOfPlanned"]), *_worth(of)) for name, of in d["arms"].items()],
     )
+
+
+def _providers(found: Iterable[Table]) -> Iterator[str]:
+    for each in found:
+        yield f"\n### {escape(each.heading)}\n"
+        yield from _table(each.head, each.rows)
 
 
 def _worth(of: Mapping[str, Any]) -> tuple[str, str]:

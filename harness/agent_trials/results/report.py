@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_trials.results import report_figures as figures
 from agent_trials.results import report_parts as parts
+from agent_trials.results import ways
 from agent_trials.results.analysis import analyse
 from agent_trials.results.deviations import amendments, deviations
 from agent_trials.results.evidence import complete
@@ -21,6 +22,7 @@ from agent_trials.results.grading_figures import grading
 from agent_trials.results.judgement import judge
 from agent_trials.results.limits import isolation, limits
 from agent_trials.results.protocol_text import section
+from agent_trials.results.provider_groups import providers
 from agent_trials.results.rows_from_ledger import by_arm, grades_of, pairs, rows
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.phases import phase_arms
@@ -66,10 +68,12 @@ def document(
         "rehearsal": record.is_rehearsal,
         "labels": parts.labels(record),
         "study": parts.study(record),
+        "compares": ways.statements(record.opening),
         "versions": _versions(),
         "verdicts": judge(record, compared, graded, study_rule=study_rule),
         "comparisons": [_comparison(record, each, graded) for each in compared],
         "arms": _arms(record, graded),
+        "providers": providers(record.frozen.manifest, record.attempts, graded, record.opening),
         "flow": _flow(record, compared, graded),
         "pairs": _pairs(record, compared),
         "attempts": [parts.attempt(each, graded.get(each.cell)) for each in record.attempts],
