@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -132,6 +133,52 @@ def test_the_arms_of_a_pair_ask_one_wording_of_one_model(study: Study) -> None:
 
     assert all(len({(p.cell.task, p.cell.repetition) for p in pair}) == 1 for pair in pairs)
     assert wordings == {"plain": 48, "situated": 48}
+
+
+def drawn_again(study: Study, phase: str) -> list[tuple[str, str, str, int, str]]:
+    """Draw a phase of whole pairs from what docs/study.md says, with nothing of the package.
+
+    A row is task, model, arm, replicate and wording.
+    """
+    settings = study.manifest
+    seed, tasks = settings.schedule.seed, [task.id for task in settings.tasks]
+    arms = settings.phases[phase].arms or tuple(arm.id for arm in settings.arms)
+    models = [each.id for each in settings.models]
+    replicates = settings.phases[phase].repetitions or settings.schedule.repetitions
+
+    def drawn(*words: object) -> str:
+        return hashlib.sha256("/".join(map(str, (seed, *words))).encode()).hexdigest()
+
+    def place(pair: tuple[str, str, int]) -> str:
+        return drawn("pair", *pair)
+
+    def stratum(pair: tuple[str, str, int]) -> tuple[int, int, str]:
+        return models.index(pair[1]), CATEGORIES.index(pair[0].rpartition("-")[2]), place(pair)
+
+    pairs = sorted(product(tasks, models, range(replicates)), key=place)
+    turns = {pair: turn for turn, pair in enumerate(sorted(pairs, key=stratum))}
+    ranks = sorted(tasks, key=lambda task: drawn("variant", task))
+    rows = []
+    for pair in pairs:
+        block, at = divmod(turns[pair], len(arms))
+        order = sorted(arms, key=lambda arm: drawn(block, "arm", arm))
+        by = sorted(range(len(arms)), key=lambda n: drawn(block, "rotation", n))[at]
+        wording = ("plain", "situated")[(ranks.index(pair[0]) + pair[2]) % 2]
+        rows += [(*pair[:2], arm, pair[2], wording) for arm in [*order[by:], *order[:by]]]
+    return rows
+
+
+@pytest.mark.parametrize("phase", ["pairwise", "full"])
+def test_order_sample_and_wordings_follow_from_the_seed_and_the_documentation_alone(
+    study: Study, phase: str
+) -> None:
+    def row(planned: PlannedAttempt) -> tuple[str, str | None, str, int, str | None]:
+        pair = asked.asked(study.manifest, planned.cell.task, planned.cell.repetition)
+        return planned.cell.task, pair.slot, planned.cell.arm, pair.replicate, pair.variant
+
+    plan = schedule.plan(study.manifest, phase)
+
+    assert [row(planned) for planned in plan] == drawn_again(study, phase)
 
 
 def test_the_hand_offs_are_made_from_the_corpora_by_code(

@@ -14,6 +14,7 @@ from agent_trials import money
 from agent_trials.results.report_figures import UNITS
 from agent_trials.results.rows import measured
 from agent_trials.results.rows_from_ledger import value
+from agent_trials.study.phases import phase_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -155,7 +156,7 @@ def outcomes(record: Record, attempts: Sequence[Mapping[str, Any]]) -> Outcomes:
     manifest = record.frozen.manifest
     arms = tuple(dict.fromkeys(each["arm"] for each in attempts))
     if manifest:
-        arms = tuple(arm.id for arm in manifest.arms)
+        arms = tuple(arm.id for arm in phase_arms(manifest, record.opening["phase"]))
     names = sorted({_outcome(each) for each in attempts}, key=_rank)
     place = {task: at for at, task in enumerate(tasks)}
     counts: dict[str, dict[str, list[int]]] = {

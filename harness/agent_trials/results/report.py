@@ -143,7 +143,7 @@ def _arms(record: Record, graded: Mapping[Cell, Grade]) -> dict[str, Any]:
     names = dict.fromkeys(each.cell.arm for each in record.attempts)
     manifest = record.frozen.manifest
     if manifest:
-        names = dict.fromkeys(arm.id for arm in manifest.arms)
+        names = dict.fromkeys(arm.id for arm in phase_arms(manifest, record.opening["phase"]))
     found = {}
     for name in names:
         of = [each for each in record.attempts if each.cell.arm == name]
@@ -173,7 +173,8 @@ def _flow(
         for each in record.attempts
         if (each.cell.task, each.cell.repetition, each.cell.arm) in whole
     ]
-    flows = [flow(record.attempts, graded, arm, analysed) for arm in manifest.arms]
+    arms = phase_arms(manifest, record.opening["phase"])
+    flows = [flow(record.attempts, graded, arm, analysed) for arm in arms]
     return [
         {
             "arm": one.arm,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agent_trials import money as amounts
 from agent_trials.results.protocol_text import paragraphs, section
 from agent_trials.results.rows_from_ledger import pairs
+from agent_trials.study.phases import phase_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,7 +65,7 @@ def study(record: Record) -> dict[str, Any]:
         "attempts": len(record.attempts),
         "pairs": sum(len(pair) > 1 for pair in pairs(record.attempts)),
         "tasks": len({each.cell.task for each in record.attempts}),
-        "arms": [arm.id for arm in manifest.arms] if manifest else None,
+        "arms": [a.id for a in phase_arms(manifest, opening["phase"])] if manifest else None,
         "endpoints": _registered(manifest) if manifest else None,
         "environment": opening.get("environment"),
     }
