@@ -16,6 +16,7 @@
     ├── AdmissionError           an attempt that the ledger does not let start
     │   ├── ReservationRefusedError   its money does not fit under the cap
     │   ├── CellTakenError       the cell was reserved before
+    │   ├── FollowUpRefusedError      a further turn that was refused: the run says nothing
     │   └── RunStoppedError      the run was stopped earlier
     ├── WorkspaceError           git, export or checkout
     ├── McpServerError           a server that does not start, answer or offer what it should
@@ -173,6 +174,10 @@ class ReservationRefusedError(AdmissionError):
 
 class CellTakenError(AdmissionError):
     """The ledger holds a reservation of this cell, and the study's policy allows no other."""
+
+
+class FollowUpRefusedError(AdmissionError):
+    """A further turn that does not fit under the cap; the run is stopped, and is no evidence."""
 
 
 class RunStoppedError(AdmissionError):

@@ -4,7 +4,7 @@ In order, every problem collected before refusing:
     each repository that the phase's tasks need is at its pin, clean, with every source readable
     its filtered blobs are sealed, and hold no proposition of the key and no file of the study
     each MCP server of an arm starts, lists its tools, and answers its probe from a fresh index
-    each starter is sealed, laid out once, and holds nothing of the key's
+    where agents write, what ``writable`` looks at
     the agent's executable is there and of the pinned version
 Nothing is reserved, and nothing but the session's own temporary folder is written.
 """
@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_trials import canonical
+from agent_trials import canonical, writable
 from agent_trials.agents import claude_cli
 from agent_trials.errors import AgentError, Problem, ProblemsError, RunRefusedError, WorkspaceError
 from agent_trials.study import leaks, manifest
 from agent_trials.study.settings import CliSettings
-from agent_trials.workspace import checkouts, export, git, trees
+from agent_trials.workspace import checkouts, export, git
 from agent_trials.workspace.mcp_digests import parameter_facts
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agent_trials.study.manifest import Study
     from agent_trials.study.settings import HttpSettings, ProviderSettings, RepositorySettings
     from agent_trials.workspace.mcp_probe import Probes
+    from agent_trials.writable import Writable
 
 LOCAL_TOOLS = ("repo_list", "repo_read", "repo_search")
 
@@ -53,7 +54,8 @@ class Ground:
     parameters: Mapping[str, str]
     claude_bin: str | None
     rehearsal: bool
-    environ: Mapping[str, str] = field(repr=False)
+    config_dir: Path | None = None
+    environ: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def repositories(self) -> dict[str, RepositorySettings]:
@@ -97,12 +99,12 @@ class Ground:
 class Prepared:
     """What the preflight found: everything an attempt's request is made of, picklable.
 
-    ``trees`` are by task, ``servers`` by arm and repository, ``denied`` (the CLI's names of refused
-    MCP tools) by arm. ``facts`` are what the ledger says of it in public.
+    ``servers`` are by arm and repository, ``denied`` (the CLI's names of refused MCP tools) by arm.
+    ``facts`` are what the ledger says of it in public.
     """
 
     corpora: Mapping[str, SealedCorpus]
-    trees: Mapping[str, SealedTree]
+    writable: Writable
     servers: Mapping[tuple[str, str], tuple[McpServer, ...]]
     denied: Mapping[str, tuple[str, ...]]
     executable: str | None
@@ -149,14 +151,14 @@ def check(ground: Ground, into: Path) -> Prepared:
     corpora = _seal(ground, places, into, problems)
     _refuse_if(problems)
     executable, version = _agent(ground, problems)
-    starters = _trees(ground, into, executable, problems)
+    found = _writable(ground, into, executable, problems)
     sealed_ms = _milliseconds(started)
     probes = _probe(ground, places, corpora, problems)
     _refuse_if(problems)
     arms = [arm.id for arm in ground.study.manifest.arms]
     return Prepared(
         corpora=corpora,
-        trees=starters,
+        writable=found,
         servers={(arm, name): probes.servers(arm, name) for arm in arms for name in corpora},
         denied={arm: probes.denied(arm) for arm in arms},
         executable=executable,
@@ -166,7 +168,11 @@ def check(ground: Ground, into: Path) -> Prepared:
         },
         facts={
             "corpora": [_corpus_facts(ground, name, places, corpora) for name in corpora],
-            **({"trees": [_tree_facts(each) for each in starters.values()]} if starters else {}),
+            **(
+                {"trees": [_tree_facts(each) for each in found.trees.values()]}
+                if found.trees
+                else {}
+            ),
             "servers": [each.to_json() for each in probes.probed],
             "deniedMcpTools": {arm: list(probes.denied(arm)) for arm in arms},
             "cliVersion": version,
@@ -261,23 +267,21 @@ def _seal(
     return corpora
 
 
-def _trees(
+def _writable(
     ground: Ground, into: Path, executable: str | None, problems: list[Problem]
-) -> dict[str, SealedTree]:
-    """Seal the starter of each task, and lay it out once as every attempt will."""
-    settings = ground.study.manifest.tree
-    found: dict[str, SealedTree] = {}
-    if settings is None:
-        return {}
-    for task in manifest.phase_tasks(ground.study.manifest, ground.phase):
-        master = into / f"{ground.study.manifest.id}-{ground.phase}" / "starters" / task.id
-        try:
-            found[task.id] = trees.sealed(
-                ground.study, task, settings, ground.values, master, executable=executable
-            )
-        except WorkspaceError as error:
-            problems.append(Problem(f"task {task.id}", str(error), "then start again"))
-    return found
+) -> Writable:
+    place = writable.Place(
+        ground.study,
+        ground.phase,
+        ground.blocks,
+        ground.values,
+        ground.environ,
+        executable,
+        ground.config_dir,
+        ground.rehearsal,
+        into / f"{ground.study.manifest.id}-{ground.phase}",
+    )
+    return writable.look(place, problems)
 
 
 def _tree_facts(sealed: SealedTree) -> dict[str, Any]:

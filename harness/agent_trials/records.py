@@ -144,11 +144,12 @@ class SealedTree:
 class Surroundings:
     """What lies around a writable workspace, apart from it and gone with it.
 
-    ``home`` is a HOME and ``programs`` the first folder of PATH. ``snapshots`` is where the
-    harness's Stop hook writes.
+    ``home`` is a HOME, ``config`` an empty configuration folder, ``programs`` the first folder of
+    PATH. ``snapshots`` is where the harness's Stop hook writes.
     """
 
     home: Path
+    config: Path
     temporary: Path
     programs: Path
     snapshots: Path
@@ -166,6 +167,42 @@ class Kept:
     surroundings: Surroundings
     session: str | None = None
     spent: Any = None
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a turn of an arm is started, where that is not the CLI alone.
+
+    ``command`` is a launcher with its words, its program by absolute path; empty for the CLI
+    itself. ``names_session`` says that the launcher, not the harness, gives the session its id.
+    """
+
+    command: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    names_session: bool = False
+
+
+@dataclass(frozen=True)
+class SideFile:
+    """The file in which an arm's product states what it spent, as the study describes it.
+
+    ``path`` begins with ``{tree}``, ``{home}`` or ``{config}``. Money in USD. With ``max_calls`` 0
+    the arm has no such product, and nothing may appear there.
+    """
+
+    path: str
+    name_field: str
+    event: str
+    cost_field: str
+    soft_cap_usd: Decimal
+    max_calls: int
+
+    @property
+    def reserved_usd(self) -> Decimal:
+        """Return what a turn reserves for it."""
+        return money.times(self.soft_cap_usd, self.max_calls)
 
 
 @dataclass(frozen=True)
@@ -265,6 +302,7 @@ class Observation:
     stops: tuple[Mapping[str, Any], ...] | None = None
     checker: Mapping[str, Any] | None = None
     hooks: Mapping[str, int] | None = None
+    session_cost_usd: Decimal | None = None
     side_costs: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -280,10 +318,11 @@ class AttemptRequest:
     """All that one attempt may know.
 
     ``transport_settings`` is the study's block for the transport, prices resolved.
-    ``limit_usd`` is the attempt's reservation; ``base_url`` is None for the provider's own.
+    ``limit_usd`` is what the agent may spend; ``base_url`` is None for the provider's own.
     ``corpus`` is what the workspace is made from: its type says which kind. ``surroundings`` and
     ``kept`` belong to writable ones: what lies around it, and what an earlier turn left; with
-    ``keep`` the workspace stays for another turn, and the result names it.
+    ``keep`` the workspace stays for another turn, and the result names it. ``launch``, ``side`` and
+    ``config_dir`` (a login's own folder) say how an arm's process is started and what else spends.
     ``secrets`` holds credentials by variable name, for the transport alone. ``local_tools`` is
     False for who gets all in the prompt, and no tool to look further with. ``provider`` is the job
     of a provider command, for that transport alone.
@@ -307,6 +346,14 @@ class AttemptRequest:
     surroundings: Surroundings | None = None
     kept: Kept | None = None
     keep: bool = False
+    launch: Launch = Launch()
+    config_dir: Path | None = None
+    side: SideFile | None = None
+
+    @property
+    def reservation_usd(self) -> Decimal:
+        """Return what the turn reserves: the agent's limit, and what its product may spend."""
+        return money.total(self.limit_usd, self.side.reserved_usd if self.side else money.ZERO)
 
 
 @dataclass(frozen=True)

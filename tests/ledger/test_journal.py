@@ -13,6 +13,7 @@ import pytest
 import ledgers
 from agent_trials.errors import (
     CellTakenError,
+    LedgerBrokenError,
     LedgerError,
     LedgerInUseError,
     LedgerStaleError,
@@ -24,6 +25,7 @@ from agent_trials.ledger import prior
 from agent_trials.ledger.chain import read
 from agent_trials.ledger.journal import Journal
 from agent_trials.ledger.private import Artifact
+from agent_trials.publication import verify_bundle
 from agent_trials.records import Status
 from agent_trials.results.summary import verify
 from ledgers import AMOUNT
@@ -308,6 +310,42 @@ def test_a_pair_is_admitted_whole_before_its_first_attempt(path: Path) -> None:
     assert admitted.fields["amountUsd"] == "0.2"
     assert admitted.fields["cells"] == [each.cell.to_json() for each in attempts[:2]]
     assert (journal.totals().reserved, journal.totals().held) == (AMOUNT, AMOUNT)
+
+
+UNEQUAL = {"repository-only": Decimal("0.1"), "docs-mcp": Decimal("0.25")}
+
+
+def test_arms_that_may_spend_differently_are_held_for_differently(path: Path) -> None:
+    """A product that spends by itself makes its own arm dearer, not the other one."""
+    attempts = ledgers.plan(tasks=1)
+    journal = ledgers.create(path, attempts, capUsd="0.35")
+    for attempt in attempts:
+        journal.admit_and_reserve(attempt, attempts, UNEQUAL)
+        journal.settle(attempt, ledgers.result("0.1"))
+
+    admitted = list(read(path))[1].fields
+    assert (admitted["amountUsd"], admitted["amountsUsd"]) == ("0.35", ["0.1", "0.25"])
+    verify(path)
+    assert verify_bundle.verify(path).state.spent == verify_bundle.amount({"a": "0.2"}, "a")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [["0.25", "0.1"], ["0.1"], ["0.1", "0.2"], "0.35", ["0.35", "0"]],
+    ids=["swapped", "too few", "another sum", "no list", "nothing for one"],
+)
+def test_both_verifiers_refuse_parts_that_are_not_the_pairs(path: Path, parts: Any) -> None:  # noqa: ANN401
+    """What is held for an arm is what it may reserve."""
+    attempts = ledgers.plan(tasks=1)
+    journal = ledgers.create(path, attempts)
+    for attempt in attempts:
+        journal.admit_and_reserve(attempt, attempts, UNEQUAL)
+    ledgers.rewrite(path, lambda lines: lines[1].update(amountsUsd=parts))
+
+    with pytest.raises(LedgerBrokenError):
+        verify(path)
+    with pytest.raises(verify_bundle.BrokenError):
+        verify_bundle.verify(path)
 
 
 def test_a_pair_that_does_not_fit_is_refused_and_stops_the_run(path: Path) -> None:

@@ -9,30 +9,41 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import tempfile
-from dataclasses import replace
+import uuid
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_trials import canonical, money, process
-from agent_trials.agents import cli_arguments, cli_environment, cli_observation, transcript
+from agent_trials.agents import (
+    cli_arguments,
+    cli_environment,
+    cli_observation,
+    config_dir,
+    side_costs,
+    transcript,
+)
 from agent_trials.agents.cli_rules import Expected, ProcessFacts, expected_tools
-from agent_trials.agents.cli_stream import parse_line
+from agent_trials.agents.cli_stream import parse_line, text
+from agent_trials.agents.cli_usage import SessionTotals
 from agent_trials.errors import AgentError
 from agent_trials.money import ZERO
-from agent_trials.records import AttemptResult, Observation, Status
+from agent_trials.records import AttemptResult, Kept, Observation, SealedTree, Status
 from agent_trials.study.settings import OPERATOR, CliSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from decimal import Decimal
 
-    from agent_trials.agents.cli_usage import SessionTotals
+    from agent_trials.agents.side_costs import Mark
     from agent_trials.errors import Problem
     from agent_trials.process import ProcessResult
-    from agent_trials.records import AttemptRequest, Secret
+    from agent_trials.records import AttemptRequest, Secret, SideFile
     from agent_trials.standby import Spare
 
+OTHER_PRODUCT = "product-of-another-arm"
 _STDERR_BYTES = 1024 * 1024
 _PROBE_SECONDS = 60
 _PROBE_BYTES = 4096
@@ -65,6 +76,7 @@ class ClaudeCli:
         self._spare = spare
         self._at_risk: Decimal = ZERO
         self._known: AttemptResult | None = None
+        self._side: tuple[SideFile | None, Mark | None] = (None, None)
 
     def ask(self, request: AttemptRequest, folder: Path) -> AttemptResult:
         """Return what the attempt showed, whatever happened to it.
@@ -74,19 +86,31 @@ class ClaudeCli:
         """
         settings = _settings(request)
         streamed = cli_arguments.is_streamed(settings)
+        session = str(uuid.UUID(bytes=secrets.token_bytes(16), version=4))
+        prior = self._prior if request.kept is None else _spent(request.kept)
+        if request.config_dir is not None and request.kept is None:
+            config_dir.clean(request.config_dir)
+        self._side = (request.side, side_costs.mark(request, folder))
         with tempfile.TemporaryDirectory(prefix="t-", ignore_cleanup_errors=True) as scratch:
             environment = cli_environment.environment(
                 settings, request, self._operator, Path(scratch)
             )
-            made = cli_arguments.arguments(settings, request, Path(scratch))
-            argv = (_executable(request), *made)
+            made = cli_arguments.arguments(settings, request, Path(scratch), session=session)
+            argv = (*(request.launch.command or (_executable(request),)), *made)
             ended = self._run(
                 process.Command(argv, folder, environment),
                 _conversation(request.prompt) if streamed else process.Silent(),
                 settings,
-                request.limit_usd,
+                request.reservation_usd,
             )
-        self._known = _result(request, settings, environment, ended, self._prior)
+        judged = _judged(request, settings, environment, ended, prior)
+        result = judged.result
+        if request.surroundings is not None:
+            spent = judged.spent(result.observation.charged_usd)
+            going_on = request.kept.session if request.kept else None
+            named = judged.session or going_on or session
+            result = replace(result, kept=Kept(folder, request.surroundings, named, spent))
+        self._known = self._with_side(result)
         return self._known
 
     def interrupted(self) -> AttemptResult:
@@ -103,7 +127,7 @@ class ClaudeCli:
                 charged_usd=money.charge(self._at_risk),
                 attempt_budget_usd=self._at_risk or None,
             )
-            return AttemptResult(observation)
+            return self._with_side(AttemptResult(observation), reserved=True)
         known = self._known.observation
         observation = replace(
             known,
@@ -112,6 +136,24 @@ class ClaudeCli:
             charged_usd=money.charge(max(self._at_risk, known.charged_usd)),
         )
         return replace(self._known, observation=observation)
+
+    def _with_side(self, result: AttemptResult, *, reserved: bool = False) -> AttemptResult:
+        """Return the result with what the arm's product spent, ``reserved`` already charged."""
+        side, mark = self._side
+        if side is None or mark is None:
+            return result
+        found, observation = side_costs.read(side, mark), result.observation
+        before = ZERO if not reserved else side.reserved_usd
+        charged = money.total(observation.charged_usd, max(ZERO, found.charged - before))
+        if not side.max_calls and found.calls:
+            observation = _of_another_arm(observation)
+        if observation.status is not Status.COMPLETED:
+            charged = max(charged, money.charge(self._at_risk))
+        return replace(
+            result,
+            observation=replace(observation, charged_usd=charged, side_costs=found.to_json()),
+            artifacts={**result.artifacts, "sideEvents": found.raw},
+        )
 
     def _run(
         self,
@@ -203,13 +245,48 @@ def _is_result(line: bytes) -> bool:
     return b'"result"' in line and (parse_line(line) or {}).get("type") == "result"
 
 
-def _result(
+@dataclass(frozen=True)
+class _Judged:
+    """An ended process: the result, and what the next process of the session starts from."""
+
+    result: AttemptResult
+    session: str | None
+    totals: SessionTotals | None
+
+    def spent(self, charged: Decimal) -> SessionTotals:
+        """Return what the session had cost, as far as the process told it."""
+        return self.totals or SessionTotals(None, charged_usd=charged)
+
+
+def _of_another_arm(observation: Observation) -> Observation:
+    """Return the observation of an attempt in which the product of another arm was at work."""
+    kept = observation.status in {Status.INTERRUPTED, Status.TIMED_OUT, Status.FAILED}
+    return replace(
+        observation,
+        status=observation.status if kept else Status.INVALID_SETUP,
+        problems=(*observation.problems, OTHER_PRODUCT),
+        setup_problem=observation.setup_problem or OTHER_PRODUCT,
+    )
+
+
+def _spent(kept: Kept) -> SessionTotals:
+    """Return what a kept session had cost.
+
+    Raises:
+        TypeError: it is not the value that this agent left.
+    """
+    if not isinstance(kept.spent, SessionTotals):
+        raise TypeError("a kept session of the Claude CLI says what it had cost")
+    return kept.spent
+
+
+def _judged(
     request: AttemptRequest,
     settings: CliSettings,
     environment: Mapping[str, str],
     ended: ProcessResult,
     prior: SessionTotals | None,
-) -> AttemptResult:
+) -> _Judged:
     """Judge an ended process: observation, private values, artifacts."""
     facts = ProcessFacts(
         exit_code=ended.exit_code,
@@ -237,7 +314,9 @@ def _result(
         "survivors": list(ended.survivors),
     }
     stderr = _without(ended.stderr, request.secrets.values())
-    return AttemptResult(observation, private, {"transcript": stdout, "stderr": stderr})
+    result = AttemptResult(observation, private, {"transcript": stdout, "stderr": stderr})
+    init = reading.init.data if reading.init else {}
+    return _Judged(result, text(init.get("session_id")), reading.costs.session)
 
 
 def _expected(
@@ -258,8 +337,15 @@ def _expected(
         accepted_denials=settings.accepted_denials,
         denied=(*settings.deny, *request.denied_mcp_tools),
         version=request.executable_version,
+        hooks=_hooks(request),
         prior=prior,
     )
+
+
+def _hooks(request: AttemptRequest) -> tuple[str, ...]:
+    """Return the events at which a hook must have answered: the harness's own."""
+    corpus = request.corpus
+    return ("Stop",) if isinstance(corpus, SealedTree) and corpus.stop_snapshots else ()
 
 
 def _wanted_version(settings: CliSettings, request: AttemptRequest) -> str | None:

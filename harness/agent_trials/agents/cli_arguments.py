@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent_trials.study.settings import CliSettings
 
 PLACEHOLDERS = ("model", "limit", "tools", "allowed", "denied", "mcp_config", "prompt")
+SESSION = "{session}"
 
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 _PRIVATE_FILE = "mcp.json"
@@ -32,17 +33,33 @@ _STREAMED_INPUT = ("--input-format", "stream-json")
 
 
 def arguments(
-    settings: CliSettings, request: AttemptRequest, scratch: Path | None = None
+    settings: CliSettings,
+    request: AttemptRequest,
+    scratch: Path | None = None,
+    *,
+    session: str = "",
 ) -> tuple[str, ...]:
     """Return the array after the executable's name, every placeholder replaced once.
 
-    What a placeholder stands for is never looked at again: a prompt may hold ``{model}``.
-    ``scratch`` is a folder of the attempt's own, needed where a server is given variables.
+    What a placeholder stands for is never looked at again: a prompt may hold ``{model}``. An arm's
+    own arguments come first. ``scratch`` is a folder of the attempt's own, needed where a server is
+    given variables; ``session`` is the id that the harness gives a new session.
     """
     values = _values(settings, request, scratch)
-    return tuple(
-        _PLACEHOLDER.sub(lambda found: values[found.group(1)], one) for one in settings.arguments
+    array = (word for one in settings.arguments for word in _session(one, request, session))
+    return (
+        *request.launch.arguments,
+        *(_PLACEHOLDER.sub(lambda found: values[found.group(1)], one) for one in array),
     )
+
+
+def _session(word: str, request: AttemptRequest, session: str) -> tuple[str, ...]:
+    """Return the words that ``{session}`` stands for: a new id, or the one to go on with."""
+    if word != SESSION:
+        return (word,)
+    if request.kept is not None:
+        return ("--resume", request.kept.session or "")
+    return () if request.launch.names_session else ("--session-id", session)
 
 
 def is_streamed(settings: CliSettings) -> bool:

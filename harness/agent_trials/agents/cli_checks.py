@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.agents import cli_usage
+from agent_trials.agents.base import OTHER
 from agent_trials.agents.cli_rules import Finding
 from agent_trials.agents.cli_stream import encodable, mapping, names, sequence, text
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from agent_trials.agents.cli_rules import Expected, ProcessFacts
     from agent_trials.agents.cli_stream import Calls, Event, Stream
 
+HOOK_EVENTS = (
+    "SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop",
+    "SubagentStop", "PreCompact", "Notification",
+)  # fmt: skip
 _LONGEST_DETAIL = 2_000
 
 
@@ -107,6 +112,22 @@ def _lost_treatments(stream: Stream, found: Calls, expected: Expected) -> Iterat
             yield Finding(
                 "treatment-lost", f"{server}: {sum(answers)} errors of {len(asked)} calls"
             )
+
+
+def of_hooks(stream: Stream, result: Event, expected: Expected) -> Iterator[Finding]:
+    """Find hooks that did not answer although the session came to the end at which they must."""
+    if result.data.get("subtype") != "success" or result.data.get("is_error") is not False:
+        return
+    answered = hooks(stream)
+    missing = [event for event in expected.hooks if not answered.get(event)]
+    if missing:
+        yield Finding("hooks-not-loaded", shown(missing))
+
+
+def hooks(stream: Stream) -> dict[str, int]:
+    """Return how often hooks answered, by their event; unknown events are ``other``."""
+    found = [text(event.data.get("hook_event")) for event in stream.systems("hook_response")]
+    return dict(Counter(name if name in HOOK_EVENTS else OTHER for name in found if name))
 
 
 def of_end(result: Event, process: ProcessFacts) -> Iterator[Finding]:

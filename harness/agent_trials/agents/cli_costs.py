@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_trials import money
@@ -26,7 +26,8 @@ class Costs:
     """The money and counts of one process, USD; None where the stream does not tell.
 
     ``seen`` is what the requests in the stream cost at least, ``others`` what further results
-    report. ``session`` is what the next process of the session starts from.
+    report. ``session`` is what the next process of the session starts from, ``session_usd`` what
+    all processes of it cost together, None where the record of an earlier one was lost.
     """
 
     shown: Mapping[str, RequestUsage] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Costs:
     tokens: Tokens | None = None
     computed: Computed | None = None
     session: SessionTotals | None = None
+    session_usd: Decimal | None = None
 
     @property
     def measured(self) -> Decimal | None:
@@ -64,6 +66,8 @@ def of_stream(stream: Stream, expected: Expected, is_model: Callable[[str], bool
     result = stream.results[-1]
     counted = cli_usage.model_usage(result, is_model)
     total = cli_usage.reported_cost(result)
+    prior = _prior(result, counted, expected)
+    expected = replace(expected, prior=prior)
     tokens, reported, carried = _own_part(result, counted, total, expected)
     return Costs(
         shown=shown_requests,
@@ -73,7 +77,30 @@ def of_stream(stream: Stream, expected: Expected, is_model: Callable[[str], bool
         tokens=tokens,
         computed=_computed(tokens, shown_requests, reported, expected),
         session=None if total is None else cli_usage.SessionTotals(total, counted.tokens),
+        session_usd=total if carried or prior is None else None,
     )
+
+
+def _prior(result: Event, counted: ModelUsage, expected: Expected) -> SessionTotals | None:
+    """Return what the session had cost before; where nobody saw it, as this result tells it.
+
+    A process that was killed prints no result, and the next one's totals include it all the same.
+    What it used is what the session used beyond this process, priced by the table; what it cost is
+    at least that, and no more is taken from the total than it was charged.
+    """
+    prior = expected.prior
+    if prior is None or prior.cost_usd is not None:
+        return prior
+    process = cli_usage.usage(result.data.get("usage"))
+    before = cli_usage.earlier(counted.tokens, process) if counted.tokens else None
+    if before is None:
+        return replace(prior, cost_usd=ZERO)
+    cost = cli_prices.per_request(before, [], expected.prices, expected.web_search_usd).low
+    if result.data.get("subtype") == "error_max_budget_usd":
+        # This process's usage lacks its last response, so that what came before looks larger.
+        cost = min(cost, prior.charged_usd)
+        return replace(prior, cost_usd=cost)
+    return replace(prior, cost_usd=cost, tokens=before)
 
 
 def findings(stream: Stream, costs: Costs, is_model: Callable[[str], bool]) -> Iterator[Finding]:
@@ -116,7 +143,7 @@ def _own_part(
 
 def _earlier_results(stream: Stream, carrying: Expected | None) -> Iterator[Decimal]:
     """Return what the results before the last one report; none of them is passed over in charge."""
-    prior = carrying.prior.cost_usd if carrying and carrying.prior else ZERO
+    prior = (carrying.prior.cost_usd if carrying and carrying.prior else None) or ZERO
     for result in stream.results[:-1]:
         total = cli_usage.reported_cost(result)
         if total is not None:

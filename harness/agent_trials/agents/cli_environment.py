@@ -5,14 +5,17 @@ Rules:
     2. A key is passed only where the study's credential is one, and then alone. A login's CLI
        finds its own credential under the operator's HOME; a rehearsal has a dummy one.
     3. Everything but a login has a fresh HOME. Temporary files go to a folder of the attempt's own.
+       A login in a configuration folder of its own (``config-dir``) is used there, never copied.
     4. ``SWITCHES`` make "no retries" and "no side traffic" true, and keep the environment, key
-       included, from MCP servers. The study may set further variables, or these, for every arm.
+       included, from MCP servers. The study may set further variables, or these, for every arm,
+       and an arm its own.
     5. The digest covers every name. It leaves out the values of secrets, of the attempt's own
        folders, of the loopback address and of what tells who the operator is.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -37,8 +40,12 @@ SWITCHES = {
 REHEARSAL_TOKEN = "rehearsal"  # noqa: S105 - a dummy, named for what it is
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 ENDPOINTS = ("ANTHROPIC_BASE_URL",)
+LOGIN_CREDENTIAL = "login"
+CONFIG_DIR = "config-dir"
+CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
+SNAPSHOTS = "WORKSPACE_SNAPSHOTS"
 _FOLDERS = ("TMPDIR", "CLAUDE_CODE_TMPDIR")
-RESERVED = (*CREDENTIALS, *ENDPOINTS, *_FOLDERS, *SYSTEM, *LOGIN)
+RESERVED = (*CREDENTIALS, *ENDPOINTS, *_FOLDERS, *SYSTEM, *LOGIN, CONFIG_VARIABLE, SNAPSHOTS)
 """Names that a study's ``environment`` may not set: the harness alone decides on them."""
 
 _PERSONAL = ("PATH", *LOGIN)
@@ -64,20 +71,43 @@ def environment(
     """
     _refuse(settings.environment, request.mcp_servers, request.secrets)
     _check_way(settings, request)
-    uses_login = settings.credential == "login" and not request.rehearsal
+    uses_login = settings.credential == LOGIN_CREDENTIAL and not request.rehearsal
     names = (*SYSTEM, *LOGIN) if uses_login else SYSTEM
     found = {name: operator[name] for name in names if name in operator}
-    found |= SWITCHES | dict(settings.environment)
+    found |= SWITCHES | dict(settings.environment) | dict(request.launch.environment)
     if not uses_login:
         found["HOME"] = _made(scratch / "home")
     found |= dict.fromkeys(_FOLDERS, _made(scratch / "tmp"))
+    found |= _around(settings, request, found)
     if request.rehearsal:
         found["ANTHROPIC_AUTH_TOKEN"] = REHEARSAL_TOKEN
     elif not uses_login:
         found |= {name: secret.reveal() for name, secret in request.secrets.items()}
     if request.base_url is not None:
         found["ANTHROPIC_BASE_URL"] = request.base_url
+    for name in request.launch.unset:
+        found.pop(name, None)
     return dict(sorted(found.items()))
+
+
+def _around(
+    settings: CliSettings, request: AttemptRequest, found: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what the surroundings of a writable workspace change."""
+    around = request.surroundings
+    if around is None:
+        return {}
+    changed = {
+        "PATH": os.pathsep.join([str(around.programs), found.get("PATH", os.defpath)]),
+        SNAPSHOTS: str(around.snapshots),
+        **dict.fromkeys(_FOLDERS, str(around.temporary)),
+    }
+    if settings.credential != LOGIN_CREDENTIAL or request.rehearsal:
+        changed["HOME"] = str(around.home)
+    if settings.credential == CONFIG_DIR:
+        own = None if request.rehearsal else request.config_dir
+        changed[CONFIG_VARIABLE] = str(own or around.config)
+    return changed
 
 
 def shown(
@@ -88,11 +118,16 @@ def shown(
     A digest of a short text, such as a home folder, could be guessed: those values are left out.
     """
     kept = set(found) - {*CREDENTIALS, *ENDPOINTS, *_FOLDERS, *_PERSONAL, *request.secrets}
+    kept -= {SNAPSHOTS, CONFIG_VARIABLE}
     kept |= set(settings.environment)
     return {name: value if name in kept else _WITHHELD for name, value in sorted(found.items())}
 
 
 def _check_way(settings: CliSettings, request: AttemptRequest) -> None:
+    if settings.credential == CONFIG_DIR and not request.rehearsal and request.config_dir is None:
+        raise AgentError(
+            'transports.cli.credential is "config-dir", and no folder was given; give --config-dir'
+        )
     if request.rehearsal:
         if urlsplit(request.base_url or "").hostname not in _LOOPBACK:
             raise RuntimeError("a rehearsal talks to a loopback address only")

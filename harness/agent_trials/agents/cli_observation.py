@@ -100,6 +100,8 @@ def observation(
         retries=reading.retries,
         continuations=reading.continuations,
         sub_agents=reading.sub_agents,
+        hooks=reading.hooks or None,
+        session_cost_usd=costs.session_usd,
         wall_time_ms=process.wall_time_ms,
         time_to_init_ms=reading.time_to_init_ms,
         environment_digest=environment_digest,

@@ -49,6 +49,7 @@ CLASSES: tuple[tuple[Status, tuple[str, ...]], ...] = (
             "denial-not-accepted",
             "treatment-lost",
             "sub-agent",
+            "hooks-not-loaded",
         ),
     ),
     (
@@ -97,8 +98,9 @@ class Expected:
     """What a valid attempt shows.
 
     ``tools`` are all that the session may list, as the CLI spells them; ``mcp_tools`` those of each
-    server. ``denied`` are names that the study denies. ``prior`` is what the session had cost
-    before. ``model`` may be an alias of letters alone, such as ``opus``.
+    server. ``denied`` are names that the study denies, ``hooks`` events at which a hook must have
+    answered in a session that came to its end. ``prior`` is what the session had cost before.
+    ``model`` may be an alias of letters alone, such as ``opus``.
     """
 
     model: str
@@ -112,6 +114,7 @@ class Expected:
     accepted_denials: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
     version: str | None = None
+    hooks: tuple[str, ...] = ()
     prior: SessionTotals | None = None
 
     def is_model(self, name: str) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agent_trials import money
 from agent_trials.agents.cli_prices import RequestUsage, Tokens
 from agent_trials.agents.cli_stream import SYNTHETIC, mapping, text
+from agent_trials.money import ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,11 +33,13 @@ _MODEL_COUNTS = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCr
 class SessionTotals:
     """What a session had cost when a process of it ended; the next one's figures include it.
 
-    ``tokens`` is None where only the cost is known.
+    ``tokens`` is None where only the cost is known. ``cost_usd`` is None where not even that is
+    known: the process was killed before it said so. ``charged_usd`` is what it was charged then.
     """
 
-    cost_usd: Decimal
+    cost_usd: Decimal | None
     tokens: Tokens | None = None
+    charged_usd: Decimal = ZERO
 
 
 @dataclass(frozen=True)
@@ -151,10 +154,20 @@ def in_this_process(
     then the session's counts equal the process's, or its cost is below what it was.
     """
     lost = process is not None and _same_counts(session, process)
-    if prior is None or lost or total < prior.cost_usd:
+    if prior is None or prior.cost_usd is None or lost or total < prior.cost_usd:
         return session, total, False
     difference = _difference(session, prior.tokens, process) if prior.tokens else process
     return difference or process or session, total - prior.cost_usd, True
+
+
+def earlier(session: Tokens, process: Tokens | None) -> Tokens | None:
+    """Return what a session had used before one process of it; None where that cannot be told.
+
+    Where the counts of both are equal, the record of what was before was lost.
+    """
+    if process is None or _same_counts(session, process):
+        return None
+    return _difference(session, process, None)
 
 
 def reported_cost(result: Event) -> Decimal | None:

@@ -48,6 +48,7 @@ class Reading:
     retries: int
     continuations: int
     sub_agents: int
+    hooks: dict[str, int]
     answer: str | None
     time_to_init_ms: int | None
 
@@ -71,6 +72,7 @@ def read(stdout: bytes, process: ProcessFacts, expected: Expected) -> Reading:
         *(cli_checks.of_init(init, expected) if init else ()),
         *cli_checks.of_conduct(stream, calls, expected),
         *(cli_costs.findings(stream, costs, is_model) if result else ()),
+        *(cli_checks.of_hooks(stream, result, expected) if result else ()),
         *(cli_checks.of_end(result, process) if result else ()),
         *(_overshoot(result, costs, expected) if result else ()),
     ]
@@ -89,6 +91,7 @@ def read(stdout: bytes, process: ProcessFacts, expected: Expected) -> Reading:
         retries=len(stream.systems("api_retry")),
         continuations=sum(event.data.get("isSynthetic") is True for event in stream.events),
         sub_agents=cli_checks.sub_agents(stream),
+        hooks=cli_checks.hooks(stream),
         answer=_answer(stream, result),
         time_to_init_ms=_arrival(init, process) if init else None,
     )

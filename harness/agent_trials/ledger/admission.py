@@ -12,7 +12,7 @@ from agent_trials import money
 from agent_trials.errors import CellTakenError, RunStoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
     from agent_trials.ledger.budget import State
@@ -39,15 +39,20 @@ class Refused:
 
 
 def decide(
-    state: State, planned: PlannedAttempt, pair: Sequence[PlannedAttempt], amount: Decimal
+    state: State,
+    planned: PlannedAttempt,
+    pair: Sequence[PlannedAttempt],
+    amounts: Mapping[str, Decimal],
 ) -> Granted | Refused:
     """Return whether the latest run may reserve the attempt, and its pair before it.
+
+    ``amounts`` is what an attempt reserves, by arm.
 
     Raises:
         RunStoppedError: the run is stopped or closed.
         CellTakenError: the cell was reserved before, and the policy allows no other.
     """
-    cell = planned.cell
+    cell, amount = planned.cell, amounts[planned.cell.arm]
     must_go_on(state, cell.item)
     if reason := state.taken(cell):
         raise CellTakenError(f"{cell.item} refused: {reason}; nothing was started")
@@ -59,9 +64,9 @@ def decide(
         cells = tuple(each.cell for each in pair if _is_begun_by_pair(state, each.cell))
         if cell not in cells:
             raise RuntimeError(f"{cell.item} is not in its own pair")
-        needed = money.times(amount, len(cells))
+        needed = money.total(*(amounts[each.arm] for each in cells))
         return Granted(cells) if needed <= available else _refused(BUDGET, needed, available)
-    if cell not in hold.cells or not hold.is_part(amount):
+    if cell not in hold.cells or not hold.is_part(cell, amount):
         raise RuntimeError(f"{cell.item} is not what its pair was admitted with")
     if available < 0:
         return _refused(OVERSHOOT, amount, money.total(available, amount))

@@ -38,17 +38,19 @@ def opening(
 
 
 def reservation(
-    planned: PlannedAttempt, admitted: Sequence[Cell], amount: Decimal
+    planned: PlannedAttempt, admitted: Sequence[Cell], amounts: Mapping[str, Decimal]
 ) -> list[Announcement]:
     """Return a reservation, behind the admission of its pair where cells are given."""
-    fields = {**_place(planned), "amountUsd": money.text(amount)}
+    fields = {**_place(planned), "amountUsd": money.text(amounts[planned.cell.arm])}
     reserved = Announcement(Event.ATTEMPT_RESERVED, fields)
     if not admitted:
         return [reserved]
+    parts = [amounts[cell.arm] for cell in admitted]
     held = {
         "pair": planned.pair,
         "cells": [cell.to_json() for cell in admitted],
-        "amountUsd": money.text(money.times(amount, len(admitted))),
+        "amountUsd": money.text(money.total(*parts)),
+        **({"amountsUsd": [money.text(each) for each in parts]} if len({*parts}) > 1 else {}),
     }
     return [Announcement(Event.PAIR_ADMITTED, held), reserved]
 

@@ -15,7 +15,7 @@ from agent_trials import money
 from agent_trials.ledger import policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
     from agent_trials.ledger.policy import CellRecord, Policy
@@ -58,22 +58,27 @@ class Totals:
 class Hold:
     """An admitted pair: its cells that are not reserved yet, and the sum that it was admitted at.
 
-    Every arm reserves the same, so that a part is ``total / count``.
+    ``parts`` is what is kept for each cell; empty where every arm reserves the same, so that a part
+    is ``total / count``.
     """
 
     cells: set[Cell]
     count: int
     total: Decimal
     amount: Decimal
+    parts: Mapping[Cell, Decimal]
 
     @classmethod
-    def of(cls, cells: Iterable[Cell], total: Decimal) -> Hold:
+    def of(cls, cells: Sequence[Cell], total: Decimal, parts: Sequence[Decimal] = ()) -> Hold:
         """Return the hold of a pair that has just been admitted."""
         waiting = set(cells)
-        return cls(waiting, len(waiting), total, total)
+        kept = dict(zip(cells, parts, strict=True)) if parts else {}
+        return cls(waiting, len(waiting), total, total, kept)
 
-    def is_part(self, amount: Decimal) -> bool:
-        """Return whether the amount is what was kept for one of the cells."""
+    def is_part(self, cell: Cell, amount: Decimal) -> bool:
+        """Return whether the amount is what was kept for the cell."""
+        if self.parts:
+            return self.parts.get(cell) == amount
         return money.times(amount, self.count) == self.total
 
 

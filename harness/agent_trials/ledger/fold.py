@@ -134,7 +134,19 @@ def _admit_pair(state: State, fields: Fields) -> None:
             _broken(f"{cell.item}: {reason}")
     total = shapes.positive(fields, "amountUsd")
     _must_fit(state, total)
-    state.hold(pair, Hold.of(cells, total))
+    state.hold(pair, Hold.of(cells, total, _parts(fields, len(cells), total)))
+
+
+def _parts(fields: Fields, cells: int, total: Decimal) -> list[Decimal]:
+    """Return what is held for each cell, nothing where it is the same for all."""
+    if "amountsUsd" not in fields:
+        return []
+    if not isinstance(fields["amountsUsd"], list):
+        _broken("its amountsUsd is no list")
+    parts = [shapes.positive({"amountsUsd": each}, "amountsUsd") for each in fields["amountsUsd"]]
+    if len(parts) != cells or money.total(*parts) != total:
+        _broken("its amountsUsd are not one for each cell, or do not come to its amountUsd")
+    return parts
 
 
 def _release_pair(state: State, fields: Fields) -> None:
@@ -172,7 +184,7 @@ def _take_part(state: State, pair: int, cell: Cell, amount: Decimal) -> None:
     hold = state.holds.get(pair)
     if hold is None or cell not in hold.cells:
         _broken("its pair was not admitted")
-    if not hold.is_part(amount):
+    if not hold.is_part(cell, amount):
         _broken(f"{amount} USD is not what was held for it")
     if state.totals().available < 0:
         _broken("an overshoot has taken what was held for it")

@@ -75,6 +75,12 @@ class Hand:
         with self._writer.locked():
             return self._state.runs[self.run - 1].stop
 
+    @property
+    def reruns(self) -> int:
+        """Return how many attempts of the ledger were repeated in place."""
+        with self._writer.locked():
+            return self._state.reruns
+
     def totals(self) -> Totals:
         """Return the sums, whoever wrote last."""
         with self._writer.locked():

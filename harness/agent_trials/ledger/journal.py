@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
 from agent_trials.errors import LedgerError, ReservationRefusedError
@@ -18,7 +19,6 @@ from agent_trials.ledger.private import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from decimal import Decimal
     from pathlib import Path
 
     from agent_trials.ledger.budget import Totals
@@ -144,7 +144,10 @@ class Journal(Hand):
             self._write(appender, Announcement(Event.PREFLIGHT_PASSED, fields, private or {}))
 
     def admit_and_reserve(
-        self, planned: PlannedAttempt, pair: Sequence[PlannedAttempt], amount: Decimal
+        self,
+        planned: PlannedAttempt,
+        pair: Sequence[PlannedAttempt],
+        amount: Decimal | Mapping[str, Decimal],
     ) -> None:
         """Set an attempt's money aside; when this returns, the attempt may start.
 
@@ -154,7 +157,7 @@ class Journal(Hand):
         Args:
             planned: the attempt.
             pair: every attempt of its pair, itself among them.
-            amount: what each of them reserves, USD.
+            amount: what each of them reserves, USD; by arm where that is not the same.
 
         Raises:
             ReservationRefusedError: it does not fit; the refusal stands in the ledger and the run
@@ -162,11 +165,15 @@ class Journal(Hand):
             CellTakenError: the cell was reserved before, and the policy allows no other.
             RunStoppedError: the run is over.
         """
-        if amount <= 0:
+        if isinstance(amount, Decimal):
+            amounts = dict.fromkeys([each.cell.arm for each in (planned, *pair)], amount)
+        else:
+            amounts = dict(amount)
+        if min(amounts.values()) <= 0:
             raise RuntimeError(f"a reservation of {amount} USD")
         with self._writer.locked() as appender:
             self._must_be_current(planned.cell.item)
-            decision = admission.decide(self._state, planned, pair, amount)
+            decision = admission.decide(self._state, planned, pair, amounts)
             if isinstance(decision, Refused):
                 self._write(appender, *announcements.refusal(planned, decision))
                 raise ReservationRefusedError(
@@ -175,7 +182,7 @@ class Journal(Hand):
                     available=decision.available,
                     cap=self._state.cap,
                 )
-            self._write(appender, *announcements.reservation(planned, decision.admitted, amount))
+            self._write(appender, *announcements.reservation(planned, decision.admitted, amounts))
 
     def settle(
         self, planned: PlannedAttempt, result: AttemptResult, *, stop: str | None = None

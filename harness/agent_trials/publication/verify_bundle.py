@@ -288,6 +288,7 @@ class Hold:
     count: int
     total: int
     left: int
+    parts: dict[Cell, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -438,8 +439,20 @@ def pair_admitted(state: State, line: Line) -> None:
         may_be_reserved(state, cell)
         require(not stands_alone(state, cell), "one of its cells needs no hold")
     require(total <= state.available, "it does not fit under the cap")
-    state.holds[pair] = Hold(set(cells), len(cells), total, total)
+    state.holds[pair] = Hold(set(cells), len(cells), total, total, parts(line, cells, total))
     state.pairs.setdefault(pair, {}).update(dict.fromkeys(cells))
+
+
+def parts(line: Line, cells: list[Cell], total: int) -> dict[Cell, int]:
+    """Return what is held for each cell; nothing where it is the same for all."""
+    if "amountsUsd" not in line.fields:
+        return {}
+    written = line.fields["amountsUsd"]
+    require(isinstance(written, list), "its amountsUsd is no list")
+    found = [amount({"amountsUsd": each}, "amountsUsd", positive=True) for each in written]
+    fit = len(found) == len(cells) and sum(found) == total
+    require(fit, "its amountsUsd are not one for each cell, or do not come to its amountUsd")
+    return dict(zip(cells, found, strict=True))
 
 
 def goes_on(state: State) -> None:
@@ -492,7 +505,8 @@ def take_part(state: State, pair: int, cell: Cell, reserved: int) -> None:
     hold = state.holds.get(pair)
     if hold is None or cell not in hold.waiting:
         raise RuleError("its pair was not admitted")
-    require(reserved * hold.count == hold.total, "it is not what was held for it")
+    fits = hold.parts[cell] == reserved if hold.parts else reserved * hold.count == hold.total
+    require(fits, "it is not what was held for it")
     require(state.available >= 0, "an overshoot has taken what was held for it")
     hold.waiting.remove(cell)
     hold.left -= reserved

@@ -112,6 +112,7 @@ class RunPlan:
             parameters=self.options.parameters,
             claude_bin=self.options.claude_bin,
             rehearsal=self.mode != PAID,
+            config_dir=self.options.config_dir,
             environ=self.options.environ,
         )
 
@@ -195,6 +196,7 @@ class Admission:
         self.problems += unfit
         cap = self._cap(selected, attempts, ways, recorded)
         priors = self._priors(frozen)
+        cap = self._limited(study, phase, cap, priors, frozen)
         ledger = self._ledger(study)
         secrets: dict[str, Secret] = {}
         if self.options.approve_budget:
@@ -258,7 +260,13 @@ class Admission:
                 return None
             kept = recorded.kept if recorded else frozenset()
             again = [each.cell for each in attempts if each.cell not in kept]
-            total = ways.total(selected.study.manifest, again)
+            manifest = selected.study.manifest
+            total = ways.total(manifest, again)
+            if manifest.follow_up is not None:
+                total = money.times(total, 2)
+            if again and manifest.schedule.infra_reruns:
+                most = max(way.reserved_usd for way in ways.distinct)
+                total = money.total(total, money.times(most, manifest.schedule.infra_reruns))
             if recorded is None:
                 return total
             return max(recorded.totals.cap, money.total(recorded.at_risk, total))
@@ -267,6 +275,21 @@ class Admission:
         except MoneyError as error:
             self._refuse(f"{CAP}={written}", str(error), f"set {CAP}=<USD> for {selected.name}")
             return None
+
+    def _limited(
+        self,
+        study: Study,
+        phase: str,
+        cap: Decimal | None,
+        priors: Sequence[PriorLedger],
+        frozen: Frozen,
+    ) -> Decimal | None:
+        """Return the cap, lowered to what the phase may spend by itself."""
+        limit = study.manifest.phases[phase].limit_usd
+        if cap is None or limit is None:
+            return cap
+        before = [each.spent for each in priors] + [*self._lost(study, frozen).values()]
+        return min(cap, money.total(limit, *before))
 
     def _ledger(self, study: Study) -> Path | None:
         path = self.options.ledger
@@ -329,13 +352,19 @@ class Admission:
                     f"{prepare}, then --root {name}=DIR/{name}",
                 )
         used = transport.split("+")
-        if "http" in used or ("cli" in used and self._cli_takes_key(study)):
+        credential = self._cli_credential(study) if "cli" in used else None
+        if credential == "config-dir" and options.config_dir is None:
+            self._refuse(
+                "--config-dir", "the study's login has a folder of its own, and none is given",
+                "CLAUDE_CONFIG_DIR=DIR claude, then /login, then --config-dir DIR",
+            )  # fmt: skip
+        if "http" in used or credential == "api-key":
             self._take_key(secrets)
 
     @staticmethod
-    def _cli_takes_key(study: Study) -> bool:
+    def _cli_credential(study: Study) -> str | None:
         cli = study.manifest.transports.cli
-        return cli is not None and cli.credential == "api-key"
+        return cli.credential if cli is not None else None
 
     def _take_key(self, secrets: dict[str, Secret]) -> None:
         key = self.options.environ.get(KEY, "")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PLANNED = "planned_attempt"
 BLIND_ID = "blind_id"
 SETTLING_SECONDS = 90
+STOPS = 8
+"""How many states of a tree a checker is given time for after a turn."""
 
 
 class StudyModule(pytest.Module):
@@ -220,7 +222,15 @@ def _parameters(config: pytest.Config, study: Study, phase: str) -> list[object]
 
 
 def _deadline(study: Study) -> int:
-    transports = study.manifest.transports
+    """Return the seconds that an attempt may take, with every turn, repetition and check of it."""
+    manifest, key = study.manifest, study.key
+    transports = manifest.transports
     blocks = transports.described.values()
-    checks = transports.provider.check_seconds if transports.provider else 0
-    return max(block.timeout_seconds for block in blocks) + checks
+    seconds = max(block.timeout_seconds for block in blocks)
+    seconds += transports.provider.check_seconds if transports.provider else 0
+    if manifest.tree is None:
+        return seconds
+    checkers = [each.checker for each in key.tasks.values() if each.checker] if key else []
+    checking = STOPS * max((each.timeout_seconds for each in checkers), default=0)
+    turns = 1 + (manifest.follow_up is not None) + manifest.schedule.infra_reruns
+    return turns * (seconds + manifest.tree.setup_seconds + checking)

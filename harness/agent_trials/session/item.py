@@ -100,6 +100,8 @@ class Attempt:
         request = self._run.request(self.planned, self.corpus, self.servers)
         try:
             settled = self._run.perform(self.planned, request)
+        except AdmissionError as refusal:
+            pytest.fail(str(refusal), pytrace=False)
         except (LedgerError, OSError) as error:
             item = self.planned.cell.item
             pytest.fail(f"{item} not settled, its reservation stays: {error}", pytrace=False)

@@ -146,7 +146,7 @@ def opening_fields(plan: RunPlan, prepared: Prepared) -> dict[str, Any]:
         **planned_fields(plan),
         "engineDigests": dict(prepared.parameters),
         "corpora": {name: each.digest for name, each in prepared.corpora.items()},
-        **({"trees": _digests(prepared.trees)} if prepared.trees else {}),
+        **({"trees": _digests(prepared.writable.trees)} if prepared.writable.trees else {}),
         "cliVersion": prepared.executable_version,
         "environment": environment_facts(),
         "priorLedgers": [lost(run_id, cap) for run_id, cap in plan.lost.items()],

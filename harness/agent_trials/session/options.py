@@ -77,6 +77,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="The Claude Code executable for --transport cli (default: claude on PATH).",
     )
     add(
+        "--config-dir",
+        dest="trials_config_dir",
+        metavar="DIR",
+        help="The folder, made for this, in which Claude Code is logged in for a study whose"
+        ' credential is "config-dir"; what runs leave there is removed. A rehearsal needs none.',
+    )
+    add(
         "--providers",
         dest="trials_providers",
         metavar="FILE",
@@ -175,6 +182,7 @@ class Options:
     sign: Path | None
     resume: bool
     providers: Path | None
+    config_dir: Path | None
     environ: Mapping[str, str] = field(repr=False)
 
     @property
@@ -213,6 +221,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         sign=base / option.trials_sign if option.trials_sign else None,
         resume=option.trials_resume,
         providers=base / option.trials_providers if option.trials_providers else None,
+        config_dir=base / option.trials_config_dir if option.trials_config_dir else None,
         environ=dict(environ),
     )
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_trials import attempt, money
-from agent_trials.attempt import AttemptInterrupted, run_attempt
 from agent_trials.ledger.journal import Journal
 from agent_trials.records import AttemptRequest, Secret, Status
-from agent_trials.session import commands
+from agent_trials.session import commands, pairs
 from agent_trials.session.signals import held
+from agent_trials.session.turns import Turns, is_infrastructure
 from agent_trials.study import asked
 
 if TYPE_CHECKING:
@@ -30,18 +30,24 @@ if TYPE_CHECKING:
     from agent_trials.records import (
         AttemptResult,
         Cell,
+        Launch,
         McpServer,
         PlannedAttempt,
         SealedCorpus,
         SealedTree,
     )
     from agent_trials.session.admission import RunPlan
+    from agent_trials.session.pairs import Looked
     from agent_trials.standby import Spare
 
 
 @dataclass(frozen=True)
 class Settled:
-    """What one attempt came to, for the line that the terminal shows. Money in USD."""
+    """What one attempt came to, for the line that the terminal shows. Money in USD.
+
+    ``notes`` tell its turns where a checker looked or one was repeated, ``pair`` how the run stands
+    after a pair.
+    """
 
     item: str
     status: str
@@ -51,6 +57,8 @@ class Settled:
     cap: str
     elapsed_ms: int
     rehearsal: bool
+    notes: tuple[str, ...] = ()
+    pair: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,8 +104,13 @@ class StudyRun:
             self.pairs.setdefault(each.pair, []).append(each)
 
     def reservation(self, cell: Cell) -> Decimal:
-        """Return what one attempt reserves, USD, rounded down to 6 places."""
-        return money.limit(self.plan.way(cell).attempt_usd)
+        """Return what one turn of an attempt reserves, USD, the agent's part cut to 6 places."""
+        return self.plan.way(cell).reserved_usd
+
+    def launch(self, cell: Cell) -> Launch:
+        """Return how a turn of the cell's arm is started."""
+        first, further = self.prepared.writable.launches[cell.arm]
+        return first if cell.turn == 1 else further
 
     def hand_over(self) -> Handed:
         """Return what a worker process needs to join."""
@@ -125,7 +138,7 @@ class StudyRun:
         """Return what the workspace of the attempt's task is made from."""
         repository = self.tasks[planned.cell.task].repository
         if repository is None:
-            return self.prepared.trees[planned.cell.task]
+            return self.prepared.writable.trees[planned.cell.task]
         return self.prepared.corpora[repository]
 
     def servers(self, planned: PlannedAttempt) -> tuple[McpServer, ...]:
@@ -134,15 +147,15 @@ class StudyRun:
         return () if repository is None else self.prepared.servers[planned.cell.arm, repository]
 
     def reserve(self, planned: PlannedAttempt) -> None:
-        """Reserve the attempt's money, admitting its pair first.
+        """Reserve the attempt's money, admitting its pair first; a further turn by itself.
 
         Raises:
             AdmissionError: it does not fit, was reserved before, or the run is stopped.
         """
+        pair = self.pairs[planned.pair]
+        amounts = {each.cell.arm: self.reservation(each.cell) for each in pair}
         with held():
-            self.journal.admit_and_reserve(
-                planned, self.pairs[planned.pair], self.reservation(planned.cell)
-            )
+            self.journal.admit_and_reserve(planned, pair, amounts)
 
     def request(
         self,
@@ -157,7 +170,7 @@ class StudyRun:
             transport_settings=way.settings,
             model=way.model,
             prompt=asked.prompt(plan.study.manifest, planned.cell),
-            limit_usd=self.reservation(planned.cell),
+            limit_usd=money.limit(way.attempt_usd),
             corpus=corpus,
             mcp_servers=servers,
             denied_mcp_tools=self.prepared.denied[planned.cell.arm],
@@ -167,30 +180,70 @@ class StudyRun:
             rehearsal=plan.mode != "paid",
             secrets=plan.secrets,
             provider=commands.job(plan, planned),
+            launch=self.launch(planned.cell),
+            config_dir=plan.options.config_dir,
+            side=self.prepared.writable.sides.get(planned.cell.arm),
         )
 
     def perform(self, planned: PlannedAttempt, request: AttemptRequest) -> Settled:
-        """Run a reserved attempt, settle it, and stop the run where the study says so.
+        """Take the turns of a reserved attempt, settle each, and stop the run as the study says.
 
         An interruption (Ctrl-C, SIGTERM, an outer time-out) is settled before it goes on.
-        """
-        started = time.monotonic()
-        try:
-            result = run_attempt(request, self.spare)
-        except AttemptInterrupted as interruption:
-            self._settle(planned, interruption.result, started)
-            raise interruption.cause from None
-        return self._settle(planned, result, started)
 
-    def _settle(self, planned: PlannedAttempt, result: AttemptResult, started: float) -> Settled:
+        Raises:
+            AdmissionError: a further turn, or a repetition in place, was refused.
+        """
+        settled = Turns(self).perform(planned, request)
+        looked = self._after_pair(planned)
+        return dataclasses.replace(settled, pair=looked.words) if looked else settled
+
+    def _after_pair(self, planned: PlannedAttempt) -> Looked | None:
+        """Look at the run where a pair has just ended and a checker has looked at its trees."""
+        last = self.pairs[planned.pair][-1].cell == planned.cell
+        if not last or not self.prepared.writable.checkers:
+            return None
+        totals, phase = self.journal.totals(), self.plan.study.manifest.phases[self.plan.phase]
+        begun = {
+            self.planned[cell].pair for cell in self.journal.reserved_cells() & {*self.planned}
+        }
+        looked = pairs.look(
+            pairs.rows(self.journal.path),
+            folder=self.plan.study.folder,
+            remaining=len({*self.pairs} - begun),
+            spent=money.text(totals.spent),
+            scored=phase.scored,
+            pair=planned.pair,
+        )
+        if looked.stop:
+            self.journal.stop(looked.stop, planned.cell)
+        return looked
+
+    def may_repeat(self, result: AttemptResult) -> bool:
+        """Return whether a turn whose infrastructure failed may be taken again in place."""
+        allowed = self.plan.study.manifest.schedule.infra_reruns
+        return is_infrastructure(result) and self.journal.reruns < allowed
+
+    def settle(
+        self,
+        planned: PlannedAttempt,
+        result: AttemptResult,
+        started: float,
+        *,
+        repeats: bool = False,
+        stop: str | None = None,
+    ) -> Settled:
+        """Settle a turn, and stop the run where its rule or ``stop`` says so.
+
+        A turn that is repeated in place stops nothing.
+        """
         status = result.observation.status
         # The name under which it is graded: drawn once, so that it tells nothing and never changes.
         named = {**result.private, "blindId": secrets.token_hex(8)}
         result = dataclasses.replace(result, private=named)
         with held():
             totals = self.journal.settle(planned, result)
-            if self.stops(planned, result):
-                self.journal.stop(status.value, planned.cell)
+            if stop is not None or (not repeats and self.stops(planned, result)):
+                self.journal.stop(stop or status.value, planned.cell)
         return Settled(
             planned.cell.item,
             status.value,
@@ -206,7 +259,7 @@ class StudyRun:
         """Settle a reserved attempt that never ran, as interrupted."""
         way, amount = self.plan.way(planned.cell), self.reservation(planned.cell)
         result = attempt.unfinished(amount, way.transport, "never-run")
-        self._settle(planned, result, time.monotonic())
+        self.settle(planned, result, time.monotonic())
 
     def reserved(self) -> int:
         """Return how many attempts were reserved in this run, by whichever process."""
@@ -225,6 +278,5 @@ class StudyRun:
         if rule == "not-completed":
             return observation.status is not Status.COMPLETED
         if rule == "infrastructure":
-            before_tools = observation.status is Status.FAILED and not observation.tool_calls
-            return before_tools or observation.status is Status.INVALID_SETUP
+            return is_infrastructure(result)
         return observation.status.value in rule

@@ -115,10 +115,12 @@ def attempt_line(settled: Settled) -> str:
     """Return the line of one attempt: how it ended, the money, the time."""
     problems = f" ({', '.join(settled.problems)})" if settled.problems else ""
     rehearsal = " REHEARSAL" if settled.rehearsal else ""
-    return (
+    line = (
         f"{settled.item}  {settled.status}{problems}  spent {settled.spent}, reserved"
         f" {settled.reserved}, cap {settled.cap} USD  {settled.elapsed_ms / 1000:.1f} s{rehearsal}"
     )
+    after = [f"  after this pair: {settled.pair}"] if settled.pair else []
+    return "\n".join([line, *(f"  {note}" for note in settled.notes), *after])
 
 
 def summary(plan: RunPlan, found: Summary, path: Path) -> tuple[str, list[str]]:

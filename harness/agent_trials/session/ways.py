@@ -20,20 +20,27 @@ if TYPE_CHECKING:
 
     from agent_trials.records import Cell
     from agent_trials.session.restated import Block, Restated
-    from agent_trials.study.settings import Manifest, OwnRates
+    from agent_trials.study.settings import ArmSettings, Manifest, OwnRates
 
 
 @dataclass(frozen=True)
 class Way:
     """The way of one arm in one model slot.
 
-    ``settings`` is the transport's block with amounts instead of "operator". Money in USD.
+    ``settings`` is the transport's block with amounts instead of "operator". ``side_usd`` is what
+    the arm's product may spend by itself in a turn. Money in USD.
     """
 
     transport: str
     model: str
     settings: Block
     attempt_usd: Decimal
+    side_usd: Decimal = money.ZERO
+
+    @property
+    def reserved_usd(self) -> Decimal:
+        """Return what a turn reserves: the agent's limit, and what the arm's product may spend."""
+        return money.total(money.limit(self.attempt_usd), self.side_usd)
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,9 @@ class Ways:
         return self.by_arm[cell.arm, slot]
 
     def total(self, manifest: Manifest, cells: Iterable[Cell]) -> Decimal:
-        """Return what cells reserve in all, USD."""
-        return money.total(*(self.of(manifest, cell).attempt_usd for cell in cells))
+        """Return what cells reserve in all, USD; further turns are not among them."""
+        ways = [self.of(manifest, cell) for cell in cells]
+        return money.total(*(money.total(way.attempt_usd, way.side_usd) for way in ways))
 
 
 def joined(manifest: Manifest, transport: str) -> str:
@@ -97,8 +105,15 @@ def find_ways(manifest: Manifest, phase: str, transport: str, restated: Restated
             own_usd = slot.attempt_usd if slot else None
             slot_id = slot.id if slot else None
             model = asked.model_of(manifest, arm, slot_id)
-            found[arm.id, slot_id] = Way(name, model, settings, own_usd or usd)
+            side = _side(arm) if name == "cli" else money.ZERO
+            found[arm.id, slot_id] = Way(name, model, settings, own_usd or usd, side)
     return Ways(found)
+
+
+def _side(arm: ArmSettings) -> Decimal:
+    """Return what a turn reserves for the arm's product, USD."""
+    costs = arm.side_costs
+    return money.ZERO if costs is None else money.times(costs.soft_cap_usd, costs.max_calls)
 
 
 def _own(settings: Block, own: OwnRates) -> Block:

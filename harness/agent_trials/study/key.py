@@ -1,6 +1,7 @@
 """The answer key of a study: what graders know and no prompt, export or attempt ever holds.
 
 Rules over the whole, each a function:
+    a task is graded by propositions with sources, or by a checker    -> _complete, _checkers
     every task of the study has its entry, and every entry its task   -> _tasks
     a source is a file that the agent can read in the export          -> _sources
     propositions of a task differ                                     -> _propositions
@@ -36,16 +37,34 @@ class Proposition:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CheckerKey:
+    """A hidden program that looks at the tree after each turn, and what proves that it can say no.
+
+    ``command`` may hold ``{python}``, ``{study}``, ``{tree}`` and the study's parameters.
+    ``reference`` is a folder over the starter that passes, ``variants`` one with a folder over that
+    for each of the ``requirements``, in which only that one is not fulfilled.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    command: Annotated[tuple[Text, ...], Field(min_length=1)]
+    requirements: Annotated[tuple[Id, ...], Field(min_length=1)]
+    reference: Text
+    variants: Text
+    timeout_seconds: Annotated[int, Field(ge=1, le=3_600, strict=True)] = 120
+
+
+@dataclass(frozen=True, kw_only=True)
 class TaskKey:
-    """What graders know of one task: propositions, and the files that settle them.
+    """What graders know of one task: propositions and the files that settle them, or a checker.
 
     ``reference`` is an answer that must be graded correct, ``wrong`` one that must be graded
     incorrect: what an adjudicator is tested on before it grades.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
-    sources: Annotated[tuple[Text, ...], Field(min_length=1)]
-    propositions: Annotated[tuple[Proposition, ...], Field(min_length=1)]
+    sources: Annotated[tuple[Text, ...], Field(min_length=1)] = ()
+    propositions: Annotated[tuple[Proposition, ...], Field(min_length=1)] = ()
+    checker: CheckerKey | None = None
     reference: Text | None = None
     wrong: Text | None = None
 
@@ -67,6 +86,8 @@ class AnswerKey:
 def key_findings(key: AnswerKey, manifest: Manifest) -> tuple[Finding, ...]:
     """Return every place of the key that does not go with the manifest."""
     return (
+        *_complete(key),
+        *_checkers(key, manifest),
         *_tasks(key, manifest),
         *_sources(key, manifest.workspace.filter),
         *_propositions(key),
@@ -85,6 +106,38 @@ def _tasks(key: AnswerKey, manifest: Manifest) -> Iterator[Finding]:
         if task not in key.tasks:
             what = "the task has no entry in the answer key"
             yield Finding(("tasks", task), what, "add its sources and propositions")
+
+
+def _complete(key: AnswerKey) -> Iterator[Finding]:
+    for task, entry in key.tasks.items():
+        for name in ("sources", "propositions") if entry.checker is None else ():
+            if not getattr(entry, name):
+                yield Finding(("tasks", task, name), "is missing", f"add {name}")
+
+
+def _checkers(key: AnswerKey, manifest: Manifest) -> Iterator[Finding]:
+    for task, entry in key.tasks.items():
+        path = ("tasks", task, "checker")
+        if manifest.workspace.kind == "tree" and entry.checker is None:
+            yield Finding(path, "is missing", "add checker: a tree is graded by a program")
+        if entry.checker is None:
+            continue
+        if manifest.workspace.kind != "tree":
+            what = "only a tree is looked at by a checker"
+            yield Finding(path, what, 'take it out, or write workspace.kind = "tree"')
+        repeated = [
+            name
+            for index, name in enumerate(entry.checker.requirements)
+            if name in entry.checker.requirements[:index]
+        ]
+        for name in repeated:
+            what = f"{name!r} stands twice"
+            yield Finding((*path, "requirements"), what, "name each requirement once")
+    if manifest.follow_up is not None:
+        for each in manifest.tasks:
+            if each.id not in key.tasks or key.tasks[each.id].checker is None:
+                what = "a follow-up waits for a checker, and the task has none"
+                yield Finding(("tasks", each.id), what, "add its checker")
 
 
 def _sources(key: AnswerKey, rules: CorpusFilter) -> Iterator[Finding]:

@@ -84,7 +84,15 @@ def seal(name: str, starter: Path, into: Path) -> SealedTree:
     Raises:
         WorkspaceError: the starter cannot be read or the master not written.
     """
-    files = read(starter)
+    return seal_files(name, read(starter), into)
+
+
+def seal_files(name: str, files: Mapping[str, tuple[bytes, bool]], into: Path) -> SealedTree:
+    """Write files into a new folder, the master of the trees made of them.
+
+    Raises:
+        WorkspaceError: they cannot be written.
+    """
     into.mkdir(mode=0o700, parents=True)
     write(files, into)
     sealed = tuple(

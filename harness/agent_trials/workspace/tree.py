@@ -148,11 +148,14 @@ def surroundings(around: Path) -> Surroundings:
     """Make the empty folders that lie around a writable workspace."""
     found = Surroundings(
         home=around / "home",
+        config=around / "config",
         temporary=around / "tmp",
         programs=around / "bin",
         snapshots=around / "snapshots",
     )
-    for folder in (found.home, found.temporary, found.programs, found.snapshots):
+    for folder in (
+        found.home, found.config, found.temporary, found.programs, found.snapshots,
+    ):  # fmt: skip
         folder.mkdir(mode=0o700)
     return found
 

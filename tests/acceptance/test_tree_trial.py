@@ -1,0 +1,163 @@
+"""A whole trial over trees: a plain arm and one behind a launcher, checked and followed up."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tree_lab import FAILS, PASSES, REPAIRED, TreeLab
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from syrupy.assertion import SnapshotAssertion
+
+PLAIN_1, PLAIN_2 = ("one", "plain", 1), ("one", "plain", 2)
+REVIEW_1 = ("one", "review", 1)
+PER_ATTEMPT = re.compile(
+    r"(workspace|surround)-[0-9a-f]{16}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> tuple[TreeLab, str]:
+    """Return a lab in which one task was tried: the first process of all crashed."""
+    lab = TreeLab(tmp_path_factory.mktemp("trial"), questions=("calibration", "one"))
+    lab.behave({"plain": [FAILS, PASSES], "review": [REPAIRED], "starts": [{"crash": True}, None]})
+    done = lab.run()
+    return lab, done.stdout + done.stderr
+
+
+def test_the_plain_arm_is_followed_up_in_its_own_session(trial: tuple[TreeLab, str]) -> None:
+    """The same session, the fixed prompt, and the tree as the first turn left it."""
+    lab, said = trial
+    found = lab.observations()
+    first, second = [each for each in lab.records() if each["arm"] == "plain"][1:]
+
+    assert found[PLAIN_1]["checker"]["passed"] is False, said
+    assert found[PLAIN_2]["checker"]["passed"] is True
+    assert second["argv"][-1] == "The result does not meet the request; re-read it."
+    assert second["cwd"] == first["cwd"]
+    session = first["argv"][first["argv"].index("--session-id") + 1]
+    assert second["argv"][second["argv"].index("--resume") + 1] == session
+
+
+def test_the_cost_of_a_session_is_counted_once(trial: tuple[TreeLab, str]) -> None:
+    """The CLI's total of the second turn holds the first one's: adding both counts it twice."""
+    found = trial[0].observations()
+
+    assert [found[each]["costUsd"] for each in (PLAIN_1, PLAIN_2)] == ["0.02", "0.02"]
+    assert [found[each]["sessionCostUsd"] for each in (PLAIN_1, PLAIN_2)] == ["0.02", "0.04"]
+
+
+def test_every_stop_has_a_snapshot_that_the_checker_looked_at(trial: tuple[TreeLab, str]) -> None:
+    """Whether a review repaired anything is seen between two stops of one turn."""
+    stops = trial[0].observations()[REVIEW_1]["stops"]
+
+    assert [stop["passed"] for stop in stops] == [False, True]
+    assert [stop["stopHookActive"] for stop in stops] == [False, True]
+    assert stops[0]["groups"] == {"code": False, "notes": False}
+
+
+def test_what_the_product_spends_is_charged_beside_the_agent(trial: tuple[TreeLab, str]) -> None:
+    """Two reviews of 0.05 and a turn of 0.02."""
+    lab, _ = trial
+    found = lab.observations()[REVIEW_1]
+
+    assert found["sideCosts"]["calls"] == 2
+    assert (found["costUsd"], found["chargedUsd"]) == ("0.02", "0.12")
+    assert lab.observations()[PLAIN_1]["sideCosts"]["calls"] == 0
+    assert lab.events("pair-admitted")[0]["amountsUsd"] == ["0.1", "0.22"]
+
+
+def test_a_crash_before_the_first_tool_is_repeated_in_place_once(
+    trial: tuple[TreeLab, str],
+) -> None:
+    """It is logged, and counted against the reruns of the whole run."""
+    lab, said = trial
+    tried = [line for line in lab.events("attempt-settled") if line["arm"] == "plain"]
+
+    assert [line["observation"]["status"] for line in tried] == ["failed"] + ["completed"] * 2
+    assert "repeated in place after no-result, ended-before-init" in said
+
+
+def test_nothing_of_an_attempt_stays(trial: tuple[TreeLab, str]) -> None:
+    """The next agent would find it."""
+    lab, _ = trial
+
+    assert [
+        each.name for each in lab.place.iterdir() if each.name.startswith(("work", "surr"))
+    ] == []
+    assert len({each["environment"]["CLAUDE_CONFIG_DIR"] for each in lab.records()}) == 3
+
+
+def test_the_place_of_the_checker_reaches_no_agent(trial: tuple[TreeLab, str]) -> None:
+    """Neither by its arguments nor by its environment."""
+    lab, _ = trial
+
+    assert all("checkers" not in repr(each) for each in lab.records())
+    assert lab.observations()[PLAIN_1]["checker"]["pathHits"] == 0
+
+
+def test_the_arms_differ_in_the_switch_alone(
+    trial: tuple[TreeLab, str], snapshot: SnapshotAssertion
+) -> None:
+    """Both get a session id, the same array, the same environment but for what is tried."""
+    lab, _ = trial
+    plain = next(each for each in lab.records()[1:] if each["arm"] == "plain")
+    review = next(each for each in lab.records() if each["arm"] == "review")
+
+    assert _shown(lab, plain["argv"]) == _shown(lab, review["argv"])
+    given = re.compile(r"CLAUDE.*|ANTHROPIC.*|HOME|PATH|TMPDIR|USER|LANG|LC_ALL|WORKSPACE_.*")
+    alike = [
+        {name: value for name, value in each["environment"].items() if given.fullmatch(name)}
+        for each in (plain, review)
+    ]
+    assert "REVIEW" in review["environment"]
+    assert _shown(lab, alike[0]) == _shown(lab, alike[1])
+    shown = {"argv": plain["argv"], "environment": sorted(alike[0])}
+    assert _shown(lab, shown) == snapshot
+
+
+def test_the_line_after_a_pair_says_where_the_run_stands(
+    trial: tuple[TreeLab, str], snapshot: SnapshotAssertion
+) -> None:
+    """Spent, passes, calls of the product, whole costs."""
+    lines = [line for line in trial[1].splitlines() if "after this pair" in line]
+
+    assert lines == snapshot
+
+
+def test_hooks_that_did_not_load_are_an_infrastructure_failure_and_the_second_one_stops(
+    tmp_path: Path,
+) -> None:
+    """An arm without its hooks is the other arm; one rerun, wherever it was needed."""
+    lab = TreeLab(tmp_path, questions=("calibration", "one"))
+    lab.behave({"plain": [PASSES], "review": [{**PASSES, "hooks": False}]})
+    lab.run()
+    tried = [line["observation"] for line in lab.events("attempt-settled")]
+
+    assert [each["status"] for each in tried] == ["completed", "invalid-setup", "invalid-setup"]
+    assert tried[2]["problems"] == ["hooks-not-loaded"]
+    assert [each["reason"] for each in lab.events("run-stopped")] == ["invalid-setup"]
+
+
+def test_a_follow_up_that_does_not_fit_stops_the_run_as_incomplete(tmp_path: Path) -> None:
+    """Left out in one arm only, it would give the other a second chance."""
+    lab = TreeLab(tmp_path, questions=("calibration", "one"))
+    lab.behave({"plain": [FAILS, PASSES], "review": [PASSES]})
+    done = lab.run(STUDY_BUDGET_USD="0.33")
+
+    refused = lab.events("attempt-refused")[0]
+    assert (refused["turn"], refused["neededUsd"], refused["availableUsd"]) == (2, "0.1", "0.09")
+    assert lab.events("run-stopped")[0]["reason"] == "budget"
+    assert "incomplete, no evidence" in done.stdout
+    assert not any(each.name.startswith("workspace") for each in lab.place.iterdir())
+
+
+def _shown(lab: TreeLab, value: Any) -> str:  # noqa: ANN401 - what a process was given
+    """Return it without what differs in every attempt and on every machine."""
+    text = PER_ATTEMPT.sub("…", repr(value)).replace(str(lab.place), "PLACE")
+    return re.sub(r"127\.0\.0\.1:[0-9]+", "LOOPBACK", text)
