@@ -67,7 +67,9 @@ def look(place: Place, problems: list[Problem]) -> Writable:
     problems += _told(place, found)
     if not problems and not place.rehearsal:
         tasks = phase_tasks(place.study.manifest, place.phase)
-        for proved in proof.prove(place.study, tasks, place.values):
+        study = place.study
+        graded = proof.Graded(study.folder, study.manifest, study.key, place.values)
+        for proved in proof.prove(graded, tasks):
             problems += proved.problems
     return found
 

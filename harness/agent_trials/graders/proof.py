@@ -19,20 +19,28 @@ from typing import TYPE_CHECKING
 from agent_trials.errors import Problem, WorkspaceError
 from agent_trials.graders import checker
 from agent_trials.records import SealedTree
-from agent_trials.study.manifest import starter as starter_of
 from agent_trials.workspace import commands, starter, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from agent_trials.graders.checker import Checked, Checker
-    from agent_trials.study.key import CheckerKey
-    from agent_trials.study.manifest import Study
-    from agent_trials.study.settings import TaskSettings
+    from agent_trials.study.key import AnswerKey, CheckerKey
+    from agent_trials.study.settings import Manifest, TaskSettings
 
 ORIGINAL = "original"
 REFERENCE = "reference"
 Files = dict[str, tuple[bytes, bool]]
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A study as far as its checkers are concerned; ``values`` are its parameters."""
+
+    folder: Path
+    manifest: Manifest
+    key: AnswerKey | None
+    values: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -44,21 +52,19 @@ class Proved:
     problems: tuple[Problem, ...]
 
 
-def prove(
-    study: Study, tasks: Iterable[TaskSettings], values: Mapping[str, str]
-) -> Iterator[Proved]:
+def prove(study: Graded, tasks: Iterable[TaskSettings]) -> Iterator[Proved]:
     """Prove the checkers of the tasks, one after another, the states of each side by side."""
     for task in tasks:
         key = study.key.tasks[task.id].checker if study.key else None
         if key is not None:
-            yield _proved(study, task, key, values)
+            yield _proved(study, task, key)
 
 
-def _proved(study: Study, task: TaskSettings, key: CheckerKey, values: Mapping[str, str]) -> Proved:
+def _proved(study: Graded, task: TaskSettings, key: CheckerKey) -> Proved:
     where = f"{study.manifest.id}: task {task.id}"
     try:
-        found = checker.resolve(key, study.folder, values)
-        states, empty = dict(_states(study, task, key)), _without_files(study, task, values)
+        found = checker.resolve(key, study.folder, study.values)
+        states, empty = dict(_states(study, task, key)), _without_files(study, task)
     except WorkspaceError as error:
         return Proved(task.id, 0, (Problem(where, str(error), "put it right"),))
     problems = []
@@ -81,13 +87,13 @@ def _proved(study: Study, task: TaskSettings, key: CheckerKey, values: Mapping[s
     return Proved(task.id, len(states), tuple(problems))
 
 
-def _states(study: Study, task: TaskSettings, key: CheckerKey) -> Iterator[tuple[str, Files]]:
+def _states(study: Graded, task: TaskSettings, key: CheckerKey) -> Iterator[tuple[str, Files]]:
     """Yield the original, the reference, and the variant of each requirement.
 
     Raises:
         WorkspaceError: one of them is not there, or a variant is of no requirement.
     """
-    original = starter.read(starter_of(study, task))
+    original = starter.read(study.folder / (task.tree or ""))
     reference = starter.overlaid(original, study.folder / key.reference)
     yield ORIGINAL, original
     yield REFERENCE, reference
@@ -111,7 +117,7 @@ def _checked(empty: SealedTree, found: Checker, files: Files, into: Path) -> Che
         return checker.check(found, made.folder)
 
 
-def _without_files(study: Study, task: TaskSettings, values: Mapping[str, str]) -> SealedTree:
+def _without_files(study: Graded, task: TaskSettings) -> SealedTree:
     """Return how a tree of the task is set up, without its files.
 
     Raises:
@@ -120,7 +126,7 @@ def _without_files(study: Study, task: TaskSettings, values: Mapping[str, str]) 
     settings = study.manifest.tree
     if settings is None:
         raise WorkspaceError("only a tree has a checker")
-    setup = tuple(commands.resolved(each, values) for each in settings.setup)
+    setup = tuple(commands.resolved(each, study.values) for each in settings.setup)
     return SealedTree(task.id, study.folder, "", (), (), setup, settings.setup_seconds)
 
 
