@@ -86,6 +86,16 @@ def test_a_quotation_belongs_to_one_citation(text: str, quotes: list[str | None]
     assert [each.quote for each in citations.find(text, CORPUS)] == quotes
 
 
+def test_ten_thousand_citations_in_one_line_are_found() -> None:
+    """Each looks around itself, and not at the whole line."""
+    line = ", ".join(f'docs/a.md:{n}: "line {n} of the page"' for n in range(1, 10_001))
+
+    found = citations.find(line, CORPUS)
+
+    assert len(found) == 10_000
+    assert found[-1].quote == "line 10000 of the page"
+
+
 def test_a_line_ends_where_the_tools_of_the_agents_say_so() -> None:
     """A form feed or U+2028 inside a line would shift every number after it."""
     corpus = Corpora({"a.md": "one\f\u2028 still one\r\ntwo\r\n"})

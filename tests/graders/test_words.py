@@ -69,6 +69,19 @@ def test_replaces_names_of_tools_servers_and_folders(text: str, expected: str, c
     assert neutral(text, words(), CORPUS) == (expected, count)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["/a" * 200_000, "docs-mcp/" * 40_000, f"{'/a' * 5000}/docs/a.md"],
+    ids=["path", "names", "end"],
+)
+def test_no_text_takes_longer_than_it_is_long(text: str) -> None:
+    """A quadratic search would hold a batch for hours."""
+    changed, count = neutral(text, words(), CORPUS)
+
+    assert count == text.count("docs-mcp") + text.endswith("docs/a.md")
+    assert ("docs-mcp" in changed) is False
+
+
 def test_what_only_some_commands_have_tells_their_arm() -> None:
     provider = ProviderSettings(
         arms={

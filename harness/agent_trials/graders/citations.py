@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from agent_trials.study.leaks import folded
@@ -29,6 +31,8 @@ _CITED = re.compile(
 )
 _ENDING = re.compile(r".*\.(?P<ending>[A-Za-z][A-Za-z0-9]*)")
 _QUOTE = r"[\"“](?P<quote>[^\"“”\n]{8,400})[\"”]"
+_NEAR = 500
+"""So far from a citation a quotation may begin or end."""
 _BEFORE = re.compile(_QUOTE + r"[\s(\[\u2014\u2013,:`-]{0,4}$")
 _AFTER = re.compile(r"^[`)\]]?[\s:,\u2014\u2013-]{0,4}(?:says |reads )?" + _QUOTE)
 
@@ -86,7 +90,12 @@ class Corpora:
 
     def has_folder(self, path: str) -> bool:
         """Return whether a file lies in the folder of that path."""
-        return any(each.startswith(f"{path}/") for each in self._files)
+        return path in self._folders
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        parents = (PurePosixPath(path).parents for path in self._files)
+        return frozenset(str(parent) for each in parents for parent in each)
 
     def lines(self, path: str) -> list[str] | None:
         """Return a file's lines, None where there is none of that path."""
@@ -133,10 +142,12 @@ def _quotes(line: str, matches: Sequence[re.Match[str]]) -> dict[int, str]:
     """
     claims: dict[tuple[int, int], list[tuple[bool, int]]] = {}
     for number, match in enumerate(matches):
-        if before := _BEFORE.search(line[: match.start()]):
-            tied = any(mark in line[before.end("quote") : match.start()] for mark in "([")
-            claims.setdefault(before.span("quote"), []).append((tied, number))
-        if after := _AFTER.match(line[match.end() :]):
+        near = max(0, match.start() - _NEAR)
+        if before := _BEFORE.search(line[near : match.start()]):
+            start, end = (near + place for place in before.span("quote"))
+            tied = any(mark in line[end : match.start()] for mark in "([")
+            claims.setdefault((start, end), []).append((tied, number))
+        if after := _AFTER.match(line[match.end() : match.end() + _NEAR]):
             start, end = (match.end() + place for place in after.span("quote"))
             tied = re.search(r":|says|reads", line[match.end() : start]) is not None
             claims.setdefault((start, end), []).append((tied, number))

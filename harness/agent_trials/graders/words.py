@@ -10,7 +10,9 @@ for it is a citation; one that leads there from a folder of the machine loses th
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from agent_trials.workspace.mcp_names import api_tool_name, cli_tool_name
@@ -31,7 +33,9 @@ _HYPHENS = re.compile("[\u2010\u2011\u2013]")
 _ABSOLUTE = re.compile(r"(?<![\w.@+/-])(?:file://)?((?:/[\w.@+-]+)+/?)")
 _WORKSPACE = re.compile(r".*/workspace-[0-9a-f]{16}(?:/|$)")
 _TEMPORARY = re.compile(r"(?<![\w/])(?:/private)?/(?:tmp|var/tmp|var/folders)/[^\s`'\"()<>,;]+")
-_IN_PATH = re.compile(r"[\w./@+-]")
+_LONGEST_PATH = 1024
+"""Of a longer path only the end is looked at, so that no text takes longer than it is long."""
+_TOKEN = re.compile(r"[\w./@+-]+")
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ def neutral(text: str, words: ArmWords, corpus: Corpora) -> tuple[str, int]:
 
     def replaced(match: re.Match[str]) -> str:
         nonlocal counted
-        if _is_citation(match, corpus):
+        place = bisect_right(cited, match.start(), key=itemgetter(0))
+        if place and match.end() <= cited[place - 1][1]:
             return match[0]
         counted += 1
         return by_word.get(_plain(match[0]), TOOL)
@@ -126,6 +131,7 @@ def neutral(text: str, words: ArmWords, corpus: Corpora) -> tuple[str, int]:
     by_word = dict(words.replacements)
     text = _ABSOLUTE.sub(shortened, text)
     text, temporary = _TEMPORARY.subn(PATH, text)
+    cited = _citations(text, corpus)
     if by_word or words.servers:
         text = words.pattern().sub(replaced, text)
     return text, counted + temporary
@@ -140,19 +146,19 @@ def _inside(path: str, folders: Iterable[str], corpus: Corpora) -> str | None:
             return PATH
         if path.startswith(f"{folder}/"):
             return path[len(folder) + 1 :]
-    parts = path.strip("/").split("/")
-    endings = ("/".join(parts[start:]) for start in range(1, len(parts)))
+    parts = path[-_LONGEST_PATH:].strip("/").split("/")
+    first = 0 if len(path) > _LONGEST_PATH else 1
+    endings = ("/".join(parts[start:]) for start in range(first, len(parts)))
     return next((ending for ending in endings if corpus.has(ending)), None)
 
 
-def _is_citation(match: re.Match[str], corpus: Corpora) -> bool:
-    """Return whether a word stands inside the path of a file or folder of the corpus."""
-    text, start, end = match.string, match.start(), match.end()
-    while start and _IN_PATH.match(text[start - 1]):
-        start -= 1
-    while end < len(text) and _IN_PATH.match(text[end]):
-        end += 1
-    path = text[start:end].removeprefix("./").rstrip("./")
+def _citations(text: str, corpus: Corpora) -> list[tuple[int, int]]:
+    """Return where paths of files and folders of the corpus stand in a text, in order."""
+    return [match.span() for match in _TOKEN.finditer(text) if _is_of(match[0], corpus)]
+
+
+def _is_of(token: str, corpus: Corpora) -> bool:
+    path = token.removeprefix("./").rstrip("./")
     return corpus.has(path) or ("/" in path and corpus.has_folder(path))
 
 
