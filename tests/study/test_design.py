@@ -105,6 +105,19 @@ def test_an_order_that_goes_with_a_category_is_doubted(settings: Manifest) -> No
     ]
 
 
+def test_a_file_that_the_cli_would_put_into_the_prompt_is_doubted(settings: Manifest) -> None:
+    """It is read without a tool call, so neither counts nor times tell of it."""
+    tasks = (replace(settings.tasks[0], question="What does @docs/install.md say to a@b.org?"),)
+    through_cli = replace(settings, tasks=(*tasks, *settings.tasks[1:]))
+    over_http = replace(through_cli, transports=replace(settings.transports, cli=None))
+
+    [doubt] = [line for line in said(through_cli) if "@" in line]
+    assert doubt.startswith(
+        "tasks.task-0.question: Claude Code puts the file that @docs/install.md"
+    )
+    assert not any("@" in line for line in said(over_http))
+
+
 def test_an_endpoint_that_no_transport_can_show_is_doubted(settings: Manifest) -> None:
     registered = replace(settings.endpoints, secondary=("cache_read_input_tokens",))
     both = replace(settings, endpoints=registered)

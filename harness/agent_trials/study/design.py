@@ -11,10 +11,12 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     and no word of who answers on its own success                -> blinded
     a provider is not told the answer, and shows which arm it was -> told
     arms that compare model or transport differ in that alone    -> compared
+    no file comes into a prompt without a tool call              -> inserted
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from agent_trials.study.settings import Manifest
 
 SIGNIFICANT = Fraction(1, 20)
+_MENTION = re.compile(r"(?<!\S)@[\w./~-]*\w")
 TELLING = frozenset({"duration_ms", "response_bytes"})
 """Fields of a structured packet in which a treatment usually shows."""
 
@@ -63,6 +66,7 @@ def doubts(manifest: Manifest) -> list[Problem]:
     found = [*_measurable(manifest), *_scored(manifest), *_blinded(manifest)]
     found += _told(manifest)
     found += _compared(manifest)
+    found += _inserted(manifest)
     for phase in manifest.phases:
         place = f"phases.{phase}"
         attempts = schedule.plan(manifest, phase)
@@ -232,6 +236,17 @@ def _compared(manifest: Manifest) -> Iterator[Problem]:
     if "provider" not in manifest.transports.described and len({*map(repr, priced)}) == 1:
         what = "several models stand at the same prices"
         yield Problem("models", what, "write the rates of each, or say why in the protocol")
+
+
+def _inserted(manifest: Manifest) -> Iterator[Problem]:
+    if manifest.transports.cli is None:
+        return
+    for task in manifest.tasks:
+        for keys, text in asked.wordings(task):
+            for word in sorted(set(_MENTION.findall(manifest.worded(text)))):
+                what = f"Claude Code puts the file that {word} names into the prompt: no tool call"
+                place = ".".join(map(str, ("tasks", task.id, *keys)))
+                yield Problem(place, what, "name the file without the @")
 
 
 def _significance(place: str, manifest: Manifest, phase: str) -> Iterator[Problem]:
