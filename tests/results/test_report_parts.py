@@ -138,6 +138,30 @@ def test_isolation_is_not_claimed_of_a_version_that_was_not_observed() -> None:
     assert any("--restricted was not given" in each for each in without["notAchieved"])
 
 
+def test_a_provider_command_is_not_said_to_be_kept_as_the_harness_own_tools_are() -> None:
+    @dataclasses.dataclass
+    class Ledger:
+        opening: dict[str, Any]
+
+    def said(opening: dict[str, Any]) -> dict[str, Any]:
+        ledger: Any = Ledger(opening)
+        found: Record = ledger
+        return limits.isolation(found)
+
+    one = said({"transport": "provider", "transportSettings": {"writable": True}})
+    ways: list[dict[str, Any]] = [
+        {"arm": name, "transport": name, "model": "m", "transportSettings": {}}
+        for name in ("http", "provider")
+    ]
+    both = said({"transport": "http+provider", "ways": ways})
+
+    assert not any("three file tools" in each for each in one["achieved"])
+    assert any("operator's home folder" in each for each in one["notAchieved"])
+    assert not any("read-only" in each for each in one["achieved"])
+    assert any(each.startswith("Over http: The harness offered") for each in both["achieved"])
+    assert any(each.startswith("Over provider: A provider") for each in both["notAchieved"])
+
+
 @pytest.mark.parametrize("file", sorted(TRANSCRIPTS.glob("*.jsonl")), ids=lambda file: file.stem)
 def test_every_recorded_stream_becomes_a_timeline(file: Path) -> None:
     """What a CLI wrote is shown whole, whatever became of the attempt."""

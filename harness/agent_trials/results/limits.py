@@ -32,6 +32,18 @@ _HTTP = (
     "The harness offered its own three file tools and the arm's MCP tools, and nothing else.",
     "No configuration of the operator's was read; the only credential was the API key.",
 )
+_PROVIDER = (
+    "A provider command got PATH, HOME, a fresh TMPDIR and the variables that its file names.",
+)
+_PROVIDER_NOT = (
+    (
+        "A provider command ran with the operator's home folder: what configuration, memory or"
+        " login it read there, and which tools it used, is its own affair. Which programs of an arm"
+        " ran stands under treatmentEvidence."
+    ),
+    "Whether its model is the one that its file names is its own word.",
+)
+_WRITABLE = "Commands could write in their export; each had one of its own."
 _NEVER = (
     "There was no sandbox: agent and MCP servers ran as the operator's user, with its network.",
     "What the provider keeps between requests (caches, routing, aliases) was not controlled.",
@@ -73,16 +85,26 @@ _REHEARSAL = (
 
 def isolation(record: Record) -> dict[str, Any]:
     """Return what kept attempts apart from their surroundings, and what did not."""
-    opening = record.opening
-    transport, settings = opening["transport"], opening.get("transportSettings", {})
-    version = opening.get("cliVersion") or settings.get("version")
-    if transport == "cli":
-        achieved, missing = _cli(version, settings)
-    else:
-        achieved, missing = [*_EVERYWHERE, *_HTTP], [*_NEVER]
+    opening, achieved, missing = record.opening, [*_EVERYWHERE], [*_NEVER]
+    used, version = ways.transports(opening), None
+    several = len(used) > 1
+    for transport, settings in used.items():
+        had: list[str] = [*_HTTP]
+        had_not: list[str] = []
+        if transport == "cli":
+            version = opening.get("cliVersion") or settings.get("version")
+            had, had_not = _cli(version, settings)
+        elif transport == "provider":
+            had, had_not = [*_PROVIDER], [*_PROVIDER_NOT]
+            if settings.get("writable"):
+                had_not.append(_WRITABLE)
+                achieved[0] = achieved[0].replace("fresh read-only export", "fresh export")
+        prefix = f"Over {transport}: " if several else ""
+        achieved += [prefix + claim for claim in had]
+        missing[:0] = [prefix + claim for claim in had_not]
     return {
-        "transport": transport,
-        "cliVersion": version if transport == "cli" else None,
+        "transport": opening["transport"],
+        "cliVersion": version,
         "achieved": achieved,
         "notAchieved": missing,
     }
@@ -121,7 +143,7 @@ def _sampled(record: Record) -> Iterator[str]:
 
 def _cli(version: str | None, settings: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     arguments = settings.get("arguments", ())
-    achieved: list[str] = [*_EVERYWHERE]
+    achieved: list[str] = []
     missing: list[str] = []
     for known, claims in (("--restricted", _RESTRICTED), ("--strict-mcp-config", _STRICT)):
         if known in arguments and version in OBSERVED_CLI:
@@ -130,7 +152,7 @@ def _cli(version: str | None, settings: Mapping[str, Any]) -> tuple[list[str], l
             missing += _not_shown(claims, known, version, is_given=known in arguments)
     if settings.get("credential") == "login":
         missing.append(_LOGIN)
-    return achieved, [*missing, *_CLI_NOT, *_NEVER]
+    return achieved, [*missing, *_CLI_NOT]
 
 
 def _not_shown(
