@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tracemalloc
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -315,3 +316,11 @@ def test_times_are_utc_with_milliseconds() -> None:
         timestamp(moment.astimezone(timezone(timedelta(hours=1))))
     with pytest.raises(RuntimeError):
         timestamp(moment.replace(tzinfo=None))
+
+
+def test_refuses_a_pipe_instead_of_waiting_for_what_nobody_writes(tmp_path: Path) -> None:
+    pipe = tmp_path / "run.jsonl"
+    os.mkfifo(pipe)
+
+    with pytest.raises(LedgerError, match="no regular file"):
+        list(read(pipe))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from decimal import Decimal
@@ -346,3 +347,16 @@ def test_what_was_withheld_is_no_fault(tmp_path: Path) -> None:
     assert not Openings(path).exist
     assert second(path) == package(path)
     assert verify_bundle.figures(verify_bundle.verify(path))["comparisons"] is None
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "heads/1.head"], ids=["ledger", "head"])
+def test_a_pipe_in_a_bundle_is_refused_and_not_waited_for(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "heads").mkdir()
+    publishing.LEDGERS["pairs"](tmp_path / "ledger.jsonl")
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+
+    assert verify_bundle.main([str(tmp_path)]) == 1
+    assert "is no regular file" in capsys.readouterr().err

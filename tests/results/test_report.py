@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -16,7 +17,8 @@ import reportable
 from agent_trials.errors import ReportError
 from agent_trials.ledger.approval import Approver
 from agent_trials.ledger.private import private_folder
-from agent_trials.results import record, report, report_files
+from agent_trials.results import record, render_html, render_markdown, report, report_files
+from agent_trials.results.deviations import deviations
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -337,3 +339,82 @@ def test_a_report_that_fails_leaves_the_earlier_one(
         report_files.write(record.read(ledger), into)
     assert {each.name: each.read_bytes() for each in into.iterdir()} == before
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_three_arms_are_one_pair_and_two_comparisons(tmp_path: Path) -> None:
+    """A pair is all arms of a task and repetition; each treatment stands against the first arm."""
+    path = reportable.ledger(
+        tmp_path, tasks=3, repetitions=1, treatments=("docs-mcp", "other-mcp"), varied=True
+    )
+    found = record.read(path)
+
+    made = report.document(found)
+
+    assert [(each["control"], each["treatment"]) for each in made["comparisons"]] == [
+        ("repository-only", "docs-mcp"),
+        ("repository-only", "other-mcp"),
+    ]
+    assert [sorted(pair["order"]) for pair in made["pairs"]] == [
+        ["docs-mcp", "other-mcp", "repository-only"]
+    ] * 3
+    assert [one["arm"] for one in made["flow"]] == ["repository-only", "docs-mcp", "other-mcp"]
+    assert len(made["verdicts"]) == 2
+    assert [len(each["rows"]) for each in made["comparisons"]] == [3, 3]
+    shown = render_html.render(found, made).decode() + render_markdown.render(made).decode()
+    assert "docs-mcp minus repository-only" in shown
+    assert "other-mcp minus repository-only" in shown
+
+
+def test_a_pair_of_three_arms_counts_in_the_comparison_whose_arms_are_whole(tmp_path: Path) -> None:
+    """The third arm of the last pair was never begun: the first two are compared all the same."""
+    arms = ("docs-mcp", "other-mcp")
+    path = reportable.ledger(
+        tmp_path, tasks=2, repetitions=1, treatments=arms, stop_after=5, graded=False
+    )
+
+    made = report.document(record.read(path))
+
+    costs = [
+        {one["endpoint"]: one["pairs"] for one in each["endpoints"]}["cost_usd"]
+        for each in made["comparisons"]
+    ]
+    last = made["pairs"][-1]
+    assert last["half"]
+    assert sorted(costs) == [1, 2] if last["order"][2] != "repository-only" else costs == [1, 1]
+
+
+def test_says_where_the_grader_was_the_model_that_answered(
+    ledger: Path, document: dict[str, Any]
+) -> None:
+    """A model may like its own words."""
+    grading = document["grading"]
+    said = "the same model as the agent"
+    same = {
+        **document,
+        "grading": {**grading, "graders": [{**grading["graders"][0], "sameModelAsAgent": True}]},
+    }
+
+    assert said in render_markdown.render(same).decode().replace("\\", "")
+    assert said in render_html.render(record.read(ledger), same).decode()
+    assert said not in render_markdown.render(document).decode()
+
+
+def test_runs_in_different_environments_are_a_deviation(ledger: Path) -> None:
+    """Attempts that other versions ran are not of one experiment."""
+    found = record.read(ledger)
+    first, second = found.summary.runs
+    facts = {"python": "3.11.7", "packages": {"anthropic": "1.2.0"}}
+    newer = {"python": "3.11.7", "packages": {"anthropic": "1.3.0"}}
+
+    def said(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+        runs = (
+            dataclasses.replace(first, opening={**first.opening, "environment": one}),
+            dataclasses.replace(second, opening={**second.opening, "environment": other}),
+        )
+        summary = dataclasses.replace(found.summary, runs=runs)
+        return deviations(dataclasses.replace(found, summary=summary))
+
+    assert said(facts, newer) == [
+        "Run 2 was made in another environment: anthropic 1.2.0 became 1.3.0."
+    ]
+    assert said(facts, facts) == []

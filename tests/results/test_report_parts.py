@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ledgers
+from agent_trials.ledger.chain import Line
 from agent_trials.records import Cell
-from agent_trials.results import figures, flow, limits, plots, protocol_text, timeline
+from agent_trials.results import figures, flow, limits, plots, protocol_text, report_parts, timeline
 from agent_trials.results.record import Attempt, Fate
 from agent_trials.results.render_html import policy
 from agent_trials.results.render_markdown import escape
@@ -232,3 +233,47 @@ def test_the_policy_allows_one_style_and_data_images() -> None:
     """Nothing is loaded, nothing is run."""
     assert policy("").startswith("default-src 'none'; img-src data:; style-src 'sha256-")
     assert "unsafe" not in policy("")
+
+
+def test_an_attempt_of_two_turns_is_their_sum_and_shows_both() -> None:
+    """A turn's figures are its own: the last one's alone would hide what the first one cost."""
+    two = attempt(
+        {"costUsd": "0.01", "chargedUsd": "0.02", "toolCalls": 2, "status": "failed"},
+        {"costUsd": "0.02", "chargedUsd": "0.03", "toolCalls": 3},
+    )
+    lines = tuple(
+        Line(seq, 1, "2026-11-30T00:00:00.000Z", "attempt-settled", {"turn": turn}, "sha256:0")
+        for turn, seq in ((1, 4), (2, 6))
+    )
+
+    shown = report_parts.attempt(dataclasses.replace(two, lines=lines), None)
+
+    assert (shown["costUsd"], shown["chargedUsd"], shown["toolCalls"]) == ("0.03", "0.05", 5)
+    assert [(turn["turn"], turn["seq"], turn["costUsd"]) for turn in shown["byTurn"]] == [
+        (1, 4, "0.01"),
+        (2, 6, "0.02"),
+    ]
+
+
+def test_a_figure_that_one_turn_lacks_is_missing() -> None:
+    unknown = attempt({"costUsd": None}, {"costUsd": "0.02"})
+    lines = (Line(4, 1, "", "", {"turn": 1}, ""), Line(6, 1, "", "", {"turn": 2}, ""))
+
+    shown = report_parts.attempt(dataclasses.replace(unknown, lines=lines), None)
+
+    assert shown["costUsd"] is None
+
+
+def test_a_timeline_tells_when_an_http_request_went_out_and_was_answered() -> None:
+    exchange = {
+        "request": {"messages": [{"content": "?"}, {"content": [{"type": "tool_result"}]}]},
+        "requestNumber": 2,
+        "response": {"content": [{"type": "text", "text": "x"}]},
+        "sentMs": 1500,
+        "answeredMs": 2750,
+    }
+
+    [handed_in, answer] = timeline.read(json.dumps(exchange).encode())
+
+    assert handed_in.at == "1.500 s after the first request"
+    assert answer.at == "2.750 s after the first request"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import ledgers
+import reportable
 from agent_trials.errors import LedgerBrokenError, LedgerError, ReservationRefusedError
+from agent_trials.ledger.grade_journal import Graded, GradeJournal
 from agent_trials.ledger.private import private_folder
 from agent_trials.records import Status
 from agent_trials.results.show import to_show_json, to_text
@@ -295,3 +298,46 @@ def test_a_ledger_of_another_series_is_named(path: Path) -> None:
         verify(path)
 
     assert caught.value.seq == 1
+
+
+def test_shows_grades_by_blind_id_and_not_whose_they_are(tmp_path: Path) -> None:
+    path = reportable.ledger(tmp_path, tasks=1, repetitions=1)
+
+    shown = to_show_json(summarise(path))
+
+    Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(shown)))
+    assert [(each["outcome"], each["chargedUsd"], each["reason"]) for each in shown["grades"]] == [
+        ("correct", "0", None)
+    ] * 2
+    assert all({"task", "arm"}.isdisjoint(each) for each in shown["grades"])
+    assert "grades  2 correct" in to_text(summarise(path))
+
+
+def test_a_grade_and_its_charge_are_one_and_a_pending_one_has_its_reason(tmp_path: Path) -> None:
+    """A grade's settlement and record are two lines of one append."""
+    attempts = ledgers.plan(tasks=1)
+    path = tmp_path / "run.jsonl"
+    journal = ledgers.create(path, attempts)
+    ledgers.run_all(journal, attempts)
+    journal.close()
+    grades = GradeJournal.reopen(
+        path,
+        opening=ledgers.opening(job="adjudicate", graders=[], attempts=0),
+        private={},
+        clock=ledgers.clock(),
+        disk=ledgers.FastDisk(),
+    )
+    for blind_id, outcome, reason in (("a", "correct", None), ("b", "pending", "timed-out")):
+        grade = (blind_id, "adjudicator")
+        grades.reserve_grade(grade, Decimal("0.01"))
+        given = Graded(outcome=outcome, reason=reason, charged_usd=Decimal("0.004"), private={})
+        grades.settle_grade(grade, given)
+    grades.close()
+
+    shown = to_show_json(summarise(path))["grades"]
+
+    assert [(each["blindId"], each["outcome"], each["reason"]) for each in shown] == [
+        ("a", "correct", None),
+        ("b", "pending", "timed-out"),
+    ]
+    assert [each["chargedUsd"] for each in shown] == ["0.004"] * 2

@@ -116,7 +116,7 @@ class _Client:
         self._settings = settings
         self._clock = clock
         self._deadline = messages_wire.Deadline(clock)
-        self._sent: tuple[int, bytes] | None = None
+        self._sent: tuple[int, bytes, float] | None = None
         self._sdk = self._anthropic()
 
     def __enter__(self) -> Self:
@@ -198,7 +198,7 @@ class _Client:
     def _leaving(self, request: httpx2.Request) -> None:
         """Open the ceiling of a request whose bytes are final and none of which was sent."""
         number = self._course.meter.open(len(request.content))
-        self._sent = number, request.content
+        self._sent = number, request.content, self._clock()
         if self._course.first_request_at is None:
             self._course.first_request_at = self._clock()
 
@@ -206,12 +206,15 @@ class _Client:
         """Keep a request and its answer for the transcript; return the request's number."""
         if self._sent is None:
             raise RuntimeError("an answer without a request")
-        number, sent = self._sent
+        number, sent, sent_at = self._sent
+        began = self._course.first_request_at or sent_at
         self._course.transcript.append(
             {
                 "request": json.loads(sent),
                 "requestNumber": number,
                 "response": answer.decode("utf-8", "replace"),
+                "sentMs": _milliseconds(sent_at - began),
+                "answeredMs": _milliseconds(self._clock() - began),
                 "status": status,
             }
         )
@@ -251,6 +254,10 @@ def _check_loopback(base_url: str | None) -> None:
         loopback = False
     if not loopback:
         raise RuntimeError(f"a rehearsal speaks to loopback only, not to {host!r}")
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def _number(written: str) -> int | float:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
@@ -244,11 +245,16 @@ def read(path: Path) -> Iterator[Line]:
 
 def _open(path: Path) -> BinaryIO:
     try:
-        return os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC), "rb")
+        # Without O_NONBLOCK a pipe would be waited for, maybe for ever.
+        stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
     except OSError as error:
         raise LedgerError(
             f"the ledger {path} cannot be read ({error.strerror}); give one that exists"
         ) from error
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise LedgerError(f"{path} is no regular file; give the file of a ledger")
+    return stream
 
 
 def _object(raw: bytes, seq: int) -> dict[str, Any]:

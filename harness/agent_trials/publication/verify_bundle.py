@@ -665,10 +665,17 @@ class Verified:
     heads: dict[int, str]
 
 
+def regular(path: Path) -> Path:
+    """Return a path that can be read to its end; refuse a pipe, which may have none."""
+    if path.exists() and not path.is_file():
+        raise DiffersError(f"{path.name} is no regular file")
+    return path
+
+
 def verify(path: Path, heads: Iterable[str] = ()) -> Verified:
     """Return what a ledger holds, once all of it and every published head has been checked."""
     published = [parse_head(head) for head in heads]
-    data = path.read_bytes()
+    data = regular(path).read_bytes()
     openings = Openings(Path(f"{path}.private"))
     torn = len(data) - (data.rfind(b"\n") + 1)
     found = Verified(State(), torn, 0, 0, None, {}, {})
@@ -1268,7 +1275,7 @@ def main(arguments: list[str] | None = None) -> int:
 def run(ledger: Path, folder: Path | None, heads: list[str]) -> tuple[list[str], dict[str, Any]]:
     """Return what to say of a ledger or bundle that verifies, and its figures."""
     signed = sorted((folder / "heads").glob("*.head")) if folder else []
-    found = verify(ledger, [*heads, *(each.read_text("ascii") for each in signed)])
+    found = verify(ledger, [*heads, *(regular(each).read_text("ascii") for each in signed)])
     own = figures(found)
     said = [f"verified: {found.state.lines} lines, {len(found.state.runs)} runs"]
     if found.torn:

@@ -10,7 +10,7 @@ from agent_trials.results import ways
 from agent_trials.results.record import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from agent_trials.results.record import Record
 
@@ -65,8 +65,35 @@ def _of_the_runs(record: Record) -> Iterator[str]:
             yield f"Run {run.number} was stopped early ({run.stop.reason}{where})."
         if run.closed_at is None:
             yield f"Run {run.number} ended without being closed."
+    yield from _environments(record)
     if record.summary.torn_bytes:
         yield f"{record.summary.torn_bytes} bytes behind the last line were never written."
+
+
+def _environments(record: Record) -> Iterator[str]:
+    """Yield where a run was made in another environment than the first one."""
+    first, *others = record.summary.runs
+    before = _flat(first.opening.get("environment") or {})
+    for run in others:
+        now = _flat(run.opening.get("environment") or {})
+        changed = [
+            f"{name} {before.get(name, 'not recorded')} became {now.get(name, 'not recorded')}"
+            for name in sorted(before | now)
+            if before.get(name) != now.get(name)
+        ]
+        if changed:
+            yield f"Run {run.number} was made in another environment: {', '.join(changed)}."
+
+
+def _flat(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts of an environment side by side, those of packages by their names."""
+    found: dict[str, str] = {}
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            found |= {str(inner): str(of) for inner, of in value.items()}
+        else:
+            found[name] = str(value)
+    return found
 
 
 def _of_the_attempts(record: Record) -> Iterator[str]:

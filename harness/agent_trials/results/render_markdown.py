@@ -170,7 +170,11 @@ def _right(rate: Mapping[str, Any]) -> tuple[str, str]:
 
 def _grading(d: Mapping[str, Any]) -> Iterator[str]:
     found = d["grading"]
-    graders = [f"{g['grader']}: {g['model']} over {g['transport']}" for g in found["graders"]]
+    graders = [
+        f"{g['grader']}: {g['model']} over {g['transport']}"
+        + (", the same model as the agent's" if g.get("sameModelAsAgent") else "")
+        for g in found["graders"]
+    ]
     yield from _items(graders or ["nobody has graded yet; every answer is pending"])
     yield from _items([f"outcomes: {_counts(found['outcomes']) or 'none'}"])
     if one := found["agreement"]:
@@ -199,12 +203,20 @@ def _pairs(d: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _attempts(d: Mapping[str, Any]) -> Iterator[str]:
-    rows = [_attempt(each, _OF_AN_ATTEMPT) for each in d["attempts"]]
+    rows = [row for each in d["attempts"] for row in _with_turns(each)]
     yield from _table(_OF_AN_ATTEMPT, rows)
     if d["superseded"]:
         yield "\nMade again, and counted in the money only:\n"
         again = ("task", "repetition", "arm", "status", "problems", "chargedUsd")
         yield from _table(again, [_attempt(each, again) for each in d["superseded"]])
+
+
+def _with_turns(each: Mapping[str, Any]) -> Iterator[list[object]]:
+    """Yield an attempt and, where it has several, its turns."""
+    yield _attempt(each, _OF_AN_ATTEMPT)
+    for turn in each["byTurn"] or ():
+        place = {"task": f"turn {turn['turn']}", "grade": None}
+        yield _attempt({**each, **turn, **place}, _OF_AN_ATTEMPT)
 
 
 def _attempt(each: Mapping[str, Any], names: Iterable[str]) -> list[object]:
@@ -247,13 +259,22 @@ def _isolation(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _preparation(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"Cost: {escape(found['costSays'])}.\n"
-    yield from _items([f"preflight: {found['preflightMs'] or _MISSING} ms"])
+    yield from _items([f"preflight: {_milliseconds(found['preflightMs'])}"])
     yield from _items(
-        f"{each['server']} in {each['arm']}: started in {each['startMs'] or _MISSING} ms, index"
-        f" {each['indexMs'] or _MISSING}"
+        f"set-up of the attempts' folders in {arm}: {of['totalMs']} ms over {of['attempts']}, the"
+        f" longest {of['mostMs']} ms"
+        for arm, of in found["setUp"].items()
+    )
+    yield from _items(
+        f"{each['server']} in {each['arm']}: started in {_milliseconds(each['startMs'])}, index"
+        f" {_milliseconds(each['indexMs'])}"
         for each in found["servers"]
     )
     yield from _blocks(found["stated"])
+
+
+def _milliseconds(measured: int | None) -> str:
+    return _MISSING if measured is None else f"{measured} ms"
 
 
 def _prices(found: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from agent_trials.results.rows_from_ledger import pairs
 from agent_trials.study.phases import phase_arms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from agent_trials.ledger.budget import Run
     from agent_trials.ledger.chain import Line
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_trials.study.settings import Manifest
 
 NOT_APPROVED = "publication: not approved"
+_COSTS = ("costUsd", "costLowerUsd", "costUpperUsd")
 _OF_AN_ATTEMPT = (
     "inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens", "toolCalls",
     "turns", "wallTimeMs",
@@ -83,8 +84,11 @@ def _registered(manifest: Manifest) -> dict[str, Any]:
 
 
 def attempt(attempt: Attempt, grade: Grade | None) -> dict[str, Any]:
-    """Return what an attempt showed in public, one line of the table."""
-    last: Mapping[str, Any] = attempt.turns[-1] if attempt.turns else {}
+    """Return what an attempt showed in public, one line of the table: the sum of its turns.
+
+    A turn's figures are its own, so each is counted once; ``byTurn`` has them where there are
+    several.
+    """
     charged = [turn["chargedUsd"] for turn in attempt.turns]
     return {
         "task": attempt.cell.task,
@@ -101,9 +105,33 @@ def attempt(attempt: Attempt, grade: Grade | None) -> dict[str, Any]:
         "chargedUsd": amounts.text(amounts.total(*map(amounts.parse, charged)))
         if charged
         else None,
-        **{name: last.get(name) for name in ("costUsd", "costLowerUsd", "costUpperUsd")},
-        **{name: last.get(name) for name in _OF_AN_ATTEMPT},
+        **{name: _added(attempt, name) for name in (*_COSTS, *_OF_AN_ATTEMPT)},
+        "byTurn": _by_turn(attempt) if len(attempt.turns) > 1 else None,
     }
+
+
+def _added(attempt: Attempt, name: str) -> Any:  # noqa: ANN401 - a count or money as text
+    """Return the sum of a figure over the turns; None where one of them does not have it."""
+    found = [turn.get(name) for turn in attempt.turns]
+    if None in found or not found:
+        return None
+    if name in _COSTS:
+        return amounts.text(amounts.total(*map(amounts.parse, found)))
+    return sum(found)
+
+
+def _by_turn(attempt: Attempt) -> list[dict[str, Any]]:
+    names = ("chargedUsd", *_COSTS, *_OF_AN_ATTEMPT)
+    return [
+        {
+            "turn": line.fields["turn"],
+            "seq": line.seq,
+            "status": turn["status"],
+            "problems": list(turn.get("problems", ())),
+            **{name: turn.get(name) for name in names},
+        }
+        for line, turn in zip(attempt.lines, attempt.turns, strict=True)
+    ]
 
 
 def superseded(line: Line) -> dict[str, Any]:
@@ -152,6 +180,7 @@ def preparation(record: Record) -> dict[str, Any]:
     return {
         "costUsd": None,
         "costSays": "missing: what it cost to prepare the study was not measured",
+        "setUp": _set_up(record),
         "preflightMs": found.get("totalMs"),
         "sealedMs": found.get("sealedMs"),
         "servers": [
@@ -162,6 +191,19 @@ def preparation(record: Record) -> dict[str, Any]:
             for each in found.get("servers", ())
         ],
         "stated": blocks(section(protocol(record), "preparation", "set-up", "setup")),
+    }
+
+
+def _set_up(record: Record) -> dict[str, dict[str, int]]:
+    """Return how long the set-up of the attempts' folders took in each arm, where it was timed."""
+    found: dict[str, list[int]] = {}
+    for each in record.attempts:
+        for turn in each.turns:
+            if turn.get("setupMs") is not None:
+                found.setdefault(each.cell.arm, []).append(turn["setupMs"])
+    return {
+        arm: {"attempts": len(of), "totalMs": sum(of), "mostMs": max(of)}
+        for arm, of in found.items()
     }
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_trials.ledger.budget import Run
     from agent_trials.ledger.chain import Line
-    from agent_trials.results.summary import Settled, Summary
+    from agent_trials.results.summary import GradeShown, Settled, Summary
 
 _OF_THE_LINE = frozenset({"seq", "at", "event", "prev", "run", "private"})
 
@@ -50,6 +50,7 @@ def to_show_json(summary: Summary) -> dict[str, Any]:
             }
             for each in summary.half_pairs
         ],
+        "grades": [_grade(each) for each in summary.grades],
         "head": summary.head,
         "open": summary.is_open,
         "tornBytes": summary.torn_bytes,
@@ -81,6 +82,19 @@ def _observation(settled: Settled) -> dict[str, Any]:
         "reservedUsd": reserved.fields["amountUsd"],
         "superseded": settled.is_superseded,
         **settled.line.fields["observation"],
+    }
+
+
+def _grade(shown: GradeShown) -> dict[str, Any]:
+    """Return a grade by its blind id: whose it is stands in the openings alone."""
+    settled = shown.settled
+    return {
+        **_public(shown.line.fields),
+        "run": shown.line.run,
+        "seq": shown.line.seq,
+        "at": shown.line.at,
+        "reason": settled.fields["reason"] if settled else None,
+        "chargedUsd": settled.fields["chargedUsd"] if settled else "0",
     }
 
 
@@ -125,6 +139,8 @@ def _lines(summary: Summary) -> Iterator[str]:
         kept = "" if state == "in flight" else ", cut off and never settled"
         figures = f"{line.fields['amountUsd']} USD reserved{kept}{again}"
         yield _row(state, Cell.from_json(line.fields), figures)
+    if grades := Counter(str(each.line.fields["outcome"]) for each in summary.grades):
+        yield f"grades  {', '.join(f'{grades[name]} {name}' for name in sorted(grades))}"
     for line in summary.refused:
         needed, available = line.fields["neededUsd"], line.fields["availableUsd"]
         why = f"needed {needed} USD of {available} USD left ({line.fields['reason']})"

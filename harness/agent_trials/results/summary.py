@@ -47,6 +47,14 @@ class HalfPair:
 
 
 @dataclass(frozen=True)
+class GradeShown:
+    """One grade by the line that tells it last, and what settling it charged (None: nothing)."""
+
+    line: Line
+    settled: Line | None
+
+
+@dataclass(frozen=True)
 class Summary:
     """A ledger at one moment.
 
@@ -67,6 +75,7 @@ class Summary:
     head: str
     is_open: bool
     torn_bytes: int
+    grades: tuple[GradeShown, ...] = ()
 
     @property
     def in_flight(self) -> tuple[Line, ...]:
@@ -153,6 +162,7 @@ def summarise(
         head=reading.position.head,
         is_open=is_running,
         torn_bytes=reading.torn,
+        grades=tuple(found.grades),
     )
 
 
@@ -187,6 +197,10 @@ def verify(path: Path, head: str | None = None) -> Verification:
     return Verification(reading.position.head, reading.torn, committed, opened)
 
 
+def _grade_of(line: Line) -> tuple[str, str]:
+    return str(line.fields["blindId"]), str(line.fields["grader"])
+
+
 def _contradicts(line: Line, count: int, digest: str) -> bool:
     """Return whether the line shows that the head is another's; head 0 holds the series id."""
     if count == 0:
@@ -212,9 +226,12 @@ class _Found:
     latest: dict[Cell, Line] = field(default_factory=dict)
     settled: list[tuple[Cell, Line, Line]] = field(default_factory=list)
     refused: list[Line] = field(default_factory=list)
+    grades: list[GradeShown] = field(default_factory=list)
 
     def take(self, line: Line) -> None:
         self.first = self.first or line
+        if line.event in {Event.GRADE_SETTLED, Event.ADJUDICATED}:
+            self._grade(line)
         if line.event == Event.PREFLIGHT_PASSED:
             self.preflight = self.preflight or line.fields
         elif line.event == Event.PAIR_ADMITTED:
@@ -228,6 +245,17 @@ class _Found:
         elif line.event == Event.ATTEMPT_SETTLED:
             cell = Cell.from_json(line.fields)
             self.settled.append((cell, self.reserved[line.run, cell], line))
+
+    def _grade(self, line: Line) -> None:
+        """Take a settlement, or the record of a valid grade that is written with its settlement."""
+        if line.event == Event.GRADE_SETTLED:
+            self.grades.append(GradeShown(line, line))
+            return
+        last = self.grades[-1].settled if self.grades else None
+        if last and last.seq == line.seq - 1 and _grade_of(last) == _grade_of(line):
+            self.grades[-1] = GradeShown(line, last)
+        else:
+            self.grades.append(GradeShown(line, None))
 
     def settlements(self) -> Iterator[Settled]:
         for cell, reserved, line in self.settled:

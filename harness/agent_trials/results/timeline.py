@@ -57,17 +57,25 @@ def _exchange(line: Mapping[str, Any]) -> Iterator[Entry]:
     request = line["request"] if isinstance(line["request"], dict) else {}
     messages = request.get("messages") or []
     if len(messages) > 1 and isinstance(messages[-1], dict):
-        yield from _contents(messages[-1].get("content"), {}, None)
+        yield from _contents(messages[-1].get("content"), {}, _since(line.get("sentMs")))
     response = line.get("response")
     try:
         answer = json.loads(response) if isinstance(response, str) else response
     except (ValueError, RecursionError):
         answer = None
     number, status = line.get("requestNumber"), line.get("status")
+    at = _since(line.get("answeredMs"))
     if not isinstance(answer, dict) or "content" not in answer:
-        yield Entry("error", f"request {number}: status {status}", _cut(_shown(response)))
+        yield Entry("error", f"request {number}: status {status}", _cut(_shown(response)), at=at)
         return
-    yield from _contents(answer["content"], _tokens(answer), None, f"request {number}, ")
+    yield from _contents(answer["content"], _tokens(answer), at, f"request {number}, ")
+
+
+def _since(milliseconds: object) -> str | None:
+    """Return the time since the first request in words; None where it was not measured."""
+    if type(milliseconds) is not int:
+        return None
+    return f"{milliseconds / 1000:.3f} s after the first request"
 
 
 def _event(line: Mapping[str, Any]) -> Iterator[Entry]:
