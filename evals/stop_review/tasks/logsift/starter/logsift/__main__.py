@@ -1,0 +1,7 @@
+"""Runs the command line: ``python -m logsift``."""
+
+import sys
+
+from logsift.cli import main
+
+sys.exit(main())

@@ -1,0 +1,7 @@
+"""Runs the command line: ``python -m quillmark``."""
+
+import sys
+
+from quillmark.cli import main
+
+sys.exit(main())

@@ -1,0 +1,3 @@
+"""Plans who works which shift."""
+
+__version__ = "2.1.0"

@@ -1,0 +1,7 @@
+"""Runs the command line: ``python -m rota``."""
+
+import sys
+
+from rota.cli import main
+
+sys.exit(main())

@@ -1,0 +1,7 @@
+"""Runs the command line: ``python -m tally``."""
+
+import sys
+
+from tally.cli import main
+
+sys.exit(main())
