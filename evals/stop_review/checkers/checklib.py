@@ -63,10 +63,13 @@ class Checker:
     def main(self) -> None:
         """Check the tree, print the groups and exit with the verdict."""
         found: dict[str, dict[str, Any]] = {}
-        for name, function in self._groups.items():
-            found[name] = _apart(partial(_run, self.tree, function))
-        for name, (path, methods) in self._tests.items():
-            found[name] = self._new_tests(path, methods, found)
+        with tempfile.TemporaryDirectory() as compiled:
+            # What one group compiled the next need not compile again; nothing of it is in the tree.
+            sys.pycache_prefix, sys.dont_write_bytecode = compiled, False
+            for name, function in self._groups.items():
+                found[name] = _apart(partial(_run, self.tree, function))
+            for name, (path, methods) in self._tests.items():
+                found[name] = self._new_tests(path, methods, found)
         json.dump({"groups": dict(sorted(found.items()))}, sys.stdout)
         sys.exit(0 if all(each["ok"] for each in found.values()) else 1)
 
@@ -152,7 +155,6 @@ def _run(tree: Path, function: Callable[[], None]) -> None:
 
 def _enter(tree: Path) -> None:
     """Make the tree importable, and work in a scratch folder."""
-    sys.dont_write_bytecode = True
     sys.path.insert(0, str(tree))
     os.chdir(tempfile.mkdtemp(dir=os.environ.get("CHECK_SCRATCH")))
 
