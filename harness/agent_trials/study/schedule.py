@@ -76,11 +76,12 @@ def _chosen(manifest: Manifest, phase: str) -> list[Pair]:
     if manifest.phases[phase].sample is not None:
         return _sampled(manifest, phase)
     arms = tuple(arm.id for arm in phase_arms(manifest, phase))
+    slots = tuple(enumerate(asked.slot_ids(manifest, phase)))
     places = [
         (task.id, replicate, slot, index + replicate + place)
         for index, task in enumerate(phase_tasks(manifest, phase))
         for replicate in range(phase_repetitions(manifest, phase))
-        for place, slot in enumerate(asked.slot_ids(manifest, phase))
+        for place, slot in slots
     ]
     return [
         Pair(task, asked.repetition(manifest, replicate, slot), arms, turn, draw)
