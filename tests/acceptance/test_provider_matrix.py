@@ -114,3 +114,14 @@ def test_a_pilot_over_commands_records_an_arm_that_is_not_there(lab: MatrixLab) 
     assert json.loads(given[HANDOFF])["startHere"] == "src/gauge.rs"
     assert given[CONTROL] == given[REGISTRY] == ""
     assert {each["task"]["modelId"] for each in requests} == set(MODELS)
+
+
+def test_its_answers_are_graded_blind_after_an_adjudicator_that_was_tested(
+    lab: MatrixLab, balanced: Path
+) -> None:
+    outcome = lab.pytest(
+        "evals/provider_matrix", "-m", "adjudicate", "--ledger", str(balanced), "--limit", "2"
+    )
+
+    assert outcome.code == 0, outcome.text
+    assert "controls: 3 of 3 as expected" in outcome.out
