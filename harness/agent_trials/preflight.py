@@ -29,7 +29,7 @@ from agent_trials.workspace.mcp_digests import parameter_facts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agent_trials.records import McpServer, SealedCorpus, SealedTree
+    from agent_trials.records import McpServer, SealedCorpus
     from agent_trials.study.manifest import Study
     from agent_trials.study.settings import HttpSettings, ProviderSettings, RepositorySettings
     from agent_trials.workspace.mcp_probe import Probes
@@ -151,7 +151,7 @@ def check(ground: Ground, into: Path) -> Prepared:
     corpora = _seal(ground, places, into, problems)
     _refuse_if(problems)
     executable, version = _agent(ground, problems)
-    found = _writable(ground, into, executable, problems)
+    found = _writable(ground, into, executable, version, problems)
     sealed_ms = _milliseconds(started)
     probes = _probe(ground, places, corpora, problems)
     _refuse_if(problems)
@@ -168,11 +168,7 @@ def check(ground: Ground, into: Path) -> Prepared:
         },
         facts={
             "corpora": [_corpus_facts(ground, name, places, corpora) for name in corpora],
-            **(
-                {"trees": [_tree_facts(each) for each in found.trees.values()]}
-                if found.trees
-                else {}
-            ),
+            **found.facts(),
             "servers": [each.to_json() for each in probes.probed],
             "deniedMcpTools": {arm: list(probes.denied(arm)) for arm in arms},
             "cliVersion": version,
@@ -268,7 +264,11 @@ def _seal(
 
 
 def _writable(
-    ground: Ground, into: Path, executable: str | None, problems: list[Problem]
+    ground: Ground,
+    into: Path,
+    executable: str | None,
+    version: str | None,
+    problems: list[Problem],
 ) -> Writable:
     place = writable.Place(
         ground.study,
@@ -277,22 +277,12 @@ def _writable(
         ground.values,
         ground.environ,
         executable,
+        version,
         ground.config_dir,
         ground.rehearsal,
         into / f"{ground.study.manifest.id}-{ground.phase}",
     )
     return writable.look(place, problems)
-
-
-def _tree_facts(sealed: SealedTree) -> dict[str, Any]:
-    """Return what the ledger says of a starter: digests and counts."""
-    return {
-        "task": sealed.name,
-        "digest": sealed.digest,
-        "files": len(sealed.files),
-        "equal": list(sealed.equal),
-        "equalDigest": sealed.equal_digest,
-    }
 
 
 def _leaks(study: Study, corpus: SealedCorpus) -> list[Problem]:

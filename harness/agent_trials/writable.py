@@ -5,10 +5,12 @@ Part of the preflight, which collects the problems; without a tree there is litt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agent_trials import dry_launch
 from agent_trials.agents import config_dir, launches
 from agent_trials.errors import Problem, WorkspaceError
 from agent_trials.graders import checker, proof
@@ -34,6 +36,7 @@ class Place:
     values: Mapping[str, str]
     environ: Mapping[str, str] = field(repr=False)
     executable: str | None
+    version: str | None
     config_dir: Path | None
     rehearsal: bool
     into: Path
@@ -47,6 +50,13 @@ class Writable:
     checkers: Mapping[str, Checker] = field(default_factory=dict)
     launches: Mapping[str, tuple[Launch, Launch]] = field(default_factory=dict)
     sides: Mapping[str, SideFile | None] = field(default_factory=dict)
+    dry: Mapping[str, Any] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the ledger says of it: digests and counts."""
+        if not self.trees:
+            return {}
+        return {"trees": [_tree_facts(e) for e in self.trees.values()], "dryRun": dict(self.dry)}
 
 
 def look(place: Place, problems: list[Problem]) -> Writable:
@@ -65,6 +75,8 @@ def look(place: Place, problems: list[Problem]) -> Writable:
         launches.side_files(place.study.manifest.arms),
     )
     problems += _told(place, found)
+    if not problems:
+        found = replace(found, dry=_dry_run(place, found, problems))
     if not problems and not place.rehearsal:
         tasks = phase_tasks(place.study.manifest, place.phase)
         study = place.study
@@ -72,6 +84,40 @@ def look(place: Place, problems: list[Problem]) -> Writable:
         for proved in proof.prove(graded, tasks):
             problems += proved.problems
     return found
+
+
+def _tree_facts(sealed: SealedTree) -> dict[str, Any]:
+    """Return what the ledger says of a starter: digests and counts."""
+    return {
+        "task": sealed.name,
+        "digest": sealed.digest,
+        "files": len(sealed.files),
+        "equal": list(sealed.equal),
+        "equalDigest": sealed.equal_digest,
+    }
+
+
+def _dry_run(place: Place, found: Writable, problems: list[Problem]) -> dict[str, Any]:
+    """Take the turns of each arm once with a stand-in, and return what they showed."""
+    manifest, seen = place.study.manifest, {}
+    settings = next((each for each in place.blocks if isinstance(each, CliSettings)), None)
+    task = next(iter(found.trees), None)
+    if settings is None or task is None or place.version is None:
+        return {}
+    stage = dry_launch.Stage(
+        sealed=found.trees[task],
+        checker=found.checkers.get(task),
+        settings=settings,
+        model=manifest.agent.model,
+        limit_usd=Decimal("0.01"),
+        version=place.version,
+        turns=1 if manifest.follow_up is None else 2,
+    )
+    for arm, launch in found.launches.items():
+        tried = dry_launch.Arm(arm, launch, found.sides[arm])
+        seen[arm], wrong = dry_launch.rehearse(stage, tried)
+        problems += wrong
+    return seen
 
 
 def _launches(place: Place, problems: list[Problem]) -> dict[str, tuple[Launch, Launch]]:

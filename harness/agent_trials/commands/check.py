@@ -13,6 +13,7 @@ from agent_trials.commands.examine import Examined, examine
 from agent_trials.errors import StudyError
 from agent_trials.study import estimable, manifest, phases, schedule
 from agent_trials.study.design import designs
+from agent_trials.study.findings import nearest
 from agent_trials.study.frozen import state
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         "agent-trials check evals/doc_bridge",
         "agent-trials check evals/*",
         "agent-trials check evals/doc_bridge --ledger pilot.jsonl",
+        "agent-trials check evals/stop_review --tasks",
     ),
 )
 @click.argument(
@@ -43,8 +45,23 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="A pilot of the study: what it cost, and how its pairs differed.",
 )
+@click.option(
+    "--tasks",
+    "prove",
+    is_flag=True,
+    help="Prove that each hidden checker can say no: original, reference, a variant for each"
+    " requirement.",
+)
+@click.option("--task", "only", metavar="ID", multiple=True, help="With --tasks: only this task.")
 @click.pass_context
-def command(ctx: click.Context, studies: tuple[Path, ...], ledger: Path | None) -> None:
+def command(
+    ctx: click.Context,
+    studies: tuple[Path, ...],
+    ledger: Path | None,
+    *,
+    prove: bool,
+    only: tuple[str, ...],
+) -> None:
     """Say everything that is wrong or doubtful in STUDIES (their folders), at once.
 
     Problems are what no run may begin with: files that do not fit, an answer key that stands in a
@@ -54,7 +71,13 @@ def command(ctx: click.Context, studies: tuple[Path, ...], ledger: Path | None) 
 
     Of each scored phase it says what the design can see: the smallest effect that it finds with
     80 % power (by simulation), the discordant floor, and what its pairs cost at a pilot's prices.
+
+    With --tasks each hidden checker is run on trees whose verdict is known: the starter as it is
+    fails, with the reference over it it passes, and without one requirement it fails in exactly
+    that group. A paid run does the same before it begins.
     """
+    if only and not prove:
+        raise click.UsageError("--task chooses among the tasks of --tasks; give that too")
     try:
         loaded = manifest.load_all(studies)
     except StudyError as error:
@@ -71,7 +94,32 @@ def command(ctx: click.Context, studies: tuple[Path, ...], ledger: Path | None) 
         wrong = wrong or bool(examined.problems)
         for line in _report(study, examined, pilot):
             click.echo(line)
+        if prove:
+            wrong = _prove(study, only) or wrong
     ctx.exit(1 if wrong else 0)
+
+
+def _prove(study: Study, only: tuple[str, ...]) -> bool:
+    """Prove the study's checkers, saying each task as it is done; True where one cannot say no."""
+    from agent_trials.graders import proof  # noqa: PLC0415 - only where it is asked for
+
+    known = {task.id: task for task in study.manifest.tasks}
+    for name in only:
+        if name not in known:
+            raise click.UsageError(f"--task {name}: {nearest(name, known, 'the tasks are')}")
+    tasks = [task for task in study.manifest.tasks if not only or task.id in only]
+    values = {name: setting.default or "" for name, setting in study.manifest.parameters.items()}
+    wrong = proved = 0
+    for each in proof.prove(proof.Graded(study.folder, study.manifest, study.key, values), tasks):
+        proved += 1
+        said = "red where it must be" if not each.problems else "NOT PROVED"
+        click.echo(f"  checker of {each.task}: {_count(each.states, 'tree')}, {said}")
+        for problem in each.problems:
+            wrong += 1
+            click.echo(f"    {problem}")
+    if not proved:
+        click.echo("  no task has a hidden checker")
+    return bool(wrong)
 
 
 def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[str]:

@@ -118,7 +118,7 @@ class _Tree:
                 "tree_digest": now.digest,
                 "equal_digest": self.made.equal_digest,
                 "setup_ms": sum(done.wall_time_ms for done in self.made.setup),
-                "stops": tuple(_stop(number, state) for number, state in enumerate(stops, 1)),
+                "stops": tuple(self._stop(number, state) for number, state in enumerate(stops, 1)),
             },
             {"setup": [dataclasses.asdict(done) for done in self.made.setup]},
             artifacts,
@@ -127,14 +127,17 @@ class _Tree:
     def stay(self) -> None:
         self.made.stays = True
 
+    def _stop(self, number: int, state: snapshots.State) -> dict[str, Any]:
+        """Return what is public of one stop: its number in the turn, when, and the files' digest.
 
-def _stop(number: int, state: snapshots.State) -> dict[str, Any]:
-    """Return what is public of one stop: its number in the turn, when, and the files' digest."""
-    at = state.facts.get("atNs")
-    return {
-        "stop": number,
-        "atMs": at // 1_000_000 if type(at) is int else None,
-        "stopHookActive": state.facts.get("stopHookActive") is True,
-        "whole": state.facts.get("whole") is True,
-        "digest": state.digest,
-    }
+        ``pinned`` tells whether a child of the agent finds the harness's program as ``claude``.
+        """
+        at = state.facts.get("atNs")
+        return {
+            "stop": number,
+            "atMs": at // 1_000_000 if type(at) is int else None,
+            "stopHookActive": state.facts.get("stopHookActive") is True,
+            "whole": state.facts.get("whole") is True,
+            "pinned": state.facts.get("claude") == str(self.made.surroundings.programs / CLAUDE),
+            "digest": state.digest,
+        }

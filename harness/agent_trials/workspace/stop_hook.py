@@ -39,6 +39,7 @@ def main() -> int:
             "whole": whole,
             "stopHookActive": told.get("stop_hook_active") is True,
             "session": told.get("session_id"),
+            "claude": shutil.which("claude"),
         }
         (partial / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
         partial.rename(partial.with_suffix(""))
