@@ -83,6 +83,22 @@ def test_a_sample_of_two_arms_is_reported_as_one_comparison(sixteen: Record) -> 
     assert [each["arm"] for each in found["flow"]] == [CONTROL, HANDOFF]
 
 
+def test_a_stranger_recomputes_the_figures_of_a_sample_of_two_arms(
+    lab: MatrixLab, sixteen: Record
+) -> None:
+    into = lab.root / "bundle"
+    made = lab.command("agent-trials", "bundle", str(sixteen.path), "--into", str(into))
+    assert made.code == 0, made.text
+
+    verified = lab.command("python", str(into / "verify.py"))
+
+    assert verified.code == 0, verified.text
+    assert "every figure follows from the ledger" in verified.out
+    published = json.loads((into / "summary.json").read_text("utf-8"))
+    assert list(published["arms"]) == [CONTROL, HANDOFF]
+    assert len(published["comparisons"]) == 1
+
+
 def test_a_reduced_pilot_is_labelled_wherever_its_figures_stand(sixteen: Record) -> None:
     label = "REDUCED PILOT: 4 of 24 tasks and 3 of 6 repositories"
 

@@ -15,6 +15,7 @@ from agent_trials.results.numbers import text
 from agent_trials.results.rates import wilson
 from agent_trials.results.rows import Missing
 from agent_trials.results.rows_from_ledger import grades_of, rows
+from agent_trials.study.phases import phase_arms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,8 +36,9 @@ def figures(record: Record) -> dict[str, Any]:
     """Return every figure of a finished ledger."""
     graded, manifest = grades_of(record), record.frozen.manifest
     names = list(dict.fromkeys(each.cell.arm for each in record.attempts))
+    arms = phase_arms(manifest, record.opening["phase"]) if manifest else ()
     if manifest is not None:
-        names = [arm.id for arm in manifest.arms]
+        names = [arm.id for arm in arms]
     return {
         "schema": SCHEMA,
         "kind": KIND,
@@ -48,7 +50,7 @@ def figures(record: Record) -> dict[str, Any]:
         "attempts": [_attempt(each, graded.get(each.cell)) for each in record.attempts],
         "halfPairs": [each.pair for each in record.summary.half_pairs],
         "arms": {name: _arm(name, record.attempts, graded) for name in names},
-        "comparisons": manifest and _comparisons(manifest.arms, record.attempts, graded),
+        "comparisons": manifest and _comparisons(arms, record.attempts, graded),
     }
 
 

@@ -903,8 +903,8 @@ class Arm:
     has_servers: bool
 
 
-def arms(study: dict[str, Any] | None) -> list[Arm] | None:
-    """Return the arms of the frozen study, None where no manifest was opened."""
+def arms(study: dict[str, Any] | None, phase: str) -> list[Arm] | None:
+    """Return the arms that a phase of the frozen study runs, None where no manifest was opened."""
     files = (study or {}).get("files", {})
     if "study.toml" in files:
         manifest = tomllib.loads(files["study.toml"]["text"])
@@ -912,14 +912,19 @@ def arms(study: dict[str, Any] | None) -> list[Arm] | None:
         manifest = json.loads(files["study.json"]["text"])
     else:
         return None
-    return [Arm(each["id"], bool(each.get("mcp_servers"))) for each in manifest["arms"]]
+    chosen = manifest["phases"].get(phase, {}).get("arms")
+    return [
+        Arm(each["id"], bool(each.get("mcp_servers")))
+        for each in manifest["arms"]
+        if chosen is None or each["id"] in chosen
+    ]
 
 
 def figures(found: Verified) -> dict[str, Any]:
     """Return everything that is computed from a ledger, as it stands in summary.json."""
     every, marks, state = attempts(found), grades(found), found.state
-    known = arms(found.study)
     opening = state.runs[0].fields
+    known = arms(found.study, opening["phase"])
     return {
         "schema": 1,
         "kind": "agent-trials-figures",
