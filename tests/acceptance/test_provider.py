@@ -165,3 +165,37 @@ def test_check_doubts_what_would_prove_nothing(study: Lab) -> None:
 
     assert "who answers is told the expected outcome" in shown
     assert "a scenario's label is no evidence" in shown
+
+
+def test_a_tool_that_is_not_installed_is_recorded_and_its_arm_not_skipped(
+    study: Lab, records: Path
+) -> None:
+    path = configured(study, records, args=["-IS", SCRIPT, "{}"])
+    (study.root / "bin" / "docs-tool").unlink()
+
+    outcome = paid(study, "--providers", str(path))
+
+    assert outcome.code == 1, outcome.text
+    control, treatment = study.show()["observations"]
+    assert control["status"] == "completed"
+    assert (treatment["status"], treatment["setupProblem"]) == (
+        "invalid-setup", "treatment-unavailable",
+    )  # fmt: skip
+    assert treatment["chargedUsd"] == "0.1"
+
+
+def test_a_pair_that_does_not_fit_under_the_cap_starts_no_command(
+    study: Lab, records: Path
+) -> None:
+    """What a command costs is not known before; its reservation is, and that is what counts."""
+    path = configured(study, records)
+
+    outcome = study.pytest(
+        *study.paid_arguments(), "--providers", str(path),
+        **(study.paid_environment | {"STUDY_BUDGET_USD": "0.15"}),
+    )  # fmt: skip
+
+    assert outcome.code == 1, outcome.text
+    shown = study.show()
+    assert (shown["observations"], len(shown["refused"])) == ([], 1)
+    assert not records.exists()

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 import fake_cli
+from agent_trials import canonical
 from agent_trials.agents.provider_claims import DECLARABLE
 from agent_trials.agents.provider_cli import ProviderCli
 from agent_trials.agents.provider_request import Job
+from agent_trials.ledger.chain import LINE_BYTES
 from agent_trials.records import AttemptRequest, AttemptResult, SealedCorpus, Status
 from agent_trials.study.settings import ProviderSettings
 
@@ -157,6 +159,30 @@ def test_what_is_no_reply_fails_and_keeps_its_reservation(
     assert (result.observation.status, result.observation.problems) == (status, (code,))
     assert result.observation.charged_usd == Decimal("0.1")
     assert "answer" not in result.private
+
+
+def test_the_largest_reply_fits_a_line_of_the_ledger(
+    operator: dict[str, str], folder: Path
+) -> None:
+    """A reply that no line can hold would leave its attempt unsettled and end the run."""
+    reply = {
+        "taskOutcome": "incorrect", "evidenceQuality": "medium", "safetyOutcome": "not-applicable",
+        "evidenceIds": ["e" * 256] * 128,
+        "clarificationRequests": 10**15, "reworkCount": 10**15, "toolCalls": 10**15,
+        "firstEvidenceLatencyMs": 10**15, "inputTokens": 10**15, "cachedInputTokens": 10**14,
+        "outputTokens": 10**15, "tokenMethod": "provider",
+        "measurements": {f"m{n:063}": 0.12345678901234567 for n in range(128)},
+        "execution": {"status": "failed", "problems": [f"p{n:063}" for n in range(32)]},
+        "servers": {
+            f"s{n:063}": {"ready": True, "calls": 999_999, "answered": 999_999} for n in range(16)
+        },
+    }  # fmt: skip
+
+    result = ask(operator, folder, {"write": json.dumps(reply)}, output_bytes=256_000)
+
+    assert result.observation.provider is not None
+    assert len(result.observation.provider["measurements"]) == 128
+    assert len(canonical.dumps(result.observation.to_json())) < LINE_BYTES - 4096
 
 
 def test_a_character_may_come_in_two_pieces(operator: dict[str, str], folder: Path) -> None:

@@ -36,6 +36,10 @@ RATES = (Decimal(1), Decimal("0.5"), Decimal(3))
         (b'{"anything":Infinity}', "non-finite-number"),
         (b'{"measurements":{"x":1e999}}', "non-finite-number"),
         (b'{"measurements":{"x":-1}}', "negative-number"),
+        (b'{"measurements":{"x":1e99999999999999999999}}', "non-finite-number"),
+        (b'{"measurements":{"x":-1e99999999999999999999}}', "negative-number"),
+        (b'{"measurements":{"x":1e-99999999999999999999}}', "number-too-large"),
+        (b'{"measurements":{"x":0.' + b"3" * 50 + b"}}", "number-too-large"),
         (b'{"inputTokens":-1,"tokenMethod":"provider"}', "negative-number"),
         (b'{"measurements":{"x":1e16}}', "number-too-large"),
         (b'{"measurements":{"x":' + b"9" * 5000 + b"}}", "non-finite-number"),
@@ -86,6 +90,16 @@ def test_unknown_fields_are_ignored_and_unknown_measurements_kept() -> None:
 
     assert found.reported == {}
     assert found.measurements == {"laterMetric": "2.5", "n": "3", "z": "0.001"}
+
+
+def test_an_unknown_field_may_hold_any_number() -> None:
+    """It is ignored; an exponent that no Decimal holds ended the whole run."""
+    assert read(b'{"mine":1e99999999999999999999,"other":-1e-99999999999999999999}') == Reply()
+
+
+@pytest.mark.parametrize("zero", [b"-0", b"-0.0", b"0e-999", b"0.000"])
+def test_zero_is_written_in_one_way(zero: bytes) -> None:
+    assert read(b'{"measurements":{"x":' + zero + b"}}").measurements == {"x": "0"}
 
 
 def test_self_reports_keep_their_names() -> None:

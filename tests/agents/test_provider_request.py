@@ -90,3 +90,20 @@ def test_how_much_was_given_is_known_of_every_attempt_of_such_a_study(
     assert made(study, SETTINGS, TREATMENT).handoff_bytes == len(GIVEN)
     assert made(study, SETTINGS, CONTROL).handoff_bytes == 0
     assert made(study, ProviderSettings(), CONTROL).handoff_bytes is None
+
+
+@pytest.mark.parametrize(("own", "studys"), [(500, 900), (900, 500)], ids=["own", "the study's"])
+def test_the_lower_byte_bound_wins(study: manifest.Study, own: int, studys: int) -> None:
+    """Whichever of the two is lower, for what is read as for what is written."""
+    provider = Provider(
+        modelId="reference", scenarioIds=(CONTROL,), command="true", providerNetwork=False,
+        maxInputBytes=own, maxOutputBytes=own,
+    )  # fmt: skip
+    settings = ProviderSettings(max_input_bytes=studys, max_output_bytes=studys)
+    resolved = Resolved(CONTROL, provider, "/bin/true", "sha256-normalized-v1:0")
+    planned = PlannedAttempt(Cell("full", TASK, CONTROL, 1), 0, 0)
+
+    made = provider_request.job(resolved, settings, study.manifest, planned)
+
+    assert provider_request.input_bound(provider, settings) == 500
+    assert made.output_bytes == 500

@@ -138,6 +138,13 @@ BREAKAGES: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "a loader's variable": (changed(envAllowlist=["LD_PRELOAD"]), "LD_PRELOAD is unsafe"),
     "an interpreter's variable": (changed(envAllowlist=["PYTHONPATH"]), "PYTHONPATH is unsafe"),
     "what tells of the study": (changed(envAllowlist=["PYTEST_CURRENT_TEST"]), "is unsafe"),
+    "a runtime's variable": (changed(envAllowlist=["_JAVA_OPTIONS"]), "_JAVA_OPTIONS is unsafe"),
+    "a helper of git": (changed(envAllowlist=["GIT_ASKPASS"]), "GIT_ASKPASS is unsafe"),
+    "what a shell runs": (changed(envAllowlist=["PROMPT_COMMAND"]), "PROMPT_COMMAND is unsafe"),
+    "a version that is a truth value": (
+        lambda: {**fresh(FILE), "schemaVersion": True},
+        "schemaVersion: a truth value is no number",
+    ),
     "a variable twice": (changed(envAllowlist=["A_KEY", "A_KEY"]), "A_KEY stands twice"),
     "a variable that is given": (changed(envAllowlist=["HOME"]), "HOME is given to every command"),
     "too much input": (changed(maxInputBytes=8_000_001), "is too large; write at most 8,000,000"),

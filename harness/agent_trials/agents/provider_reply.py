@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent_trials import money
@@ -46,6 +46,8 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _REFERENCE = re.compile(r"[a-z0-9._:-]{1,256}")
 MOST_MEASUREMENTS = 128
 MOST_EVIDENCE = 128
+MOST_DIGITS = 40
+"""More than any figure has; with them a reply could outgrow a ledger's line."""
 LARGEST = Decimal(10) ** 15
 SMALLEST = Decimal(10) ** -15
 
@@ -118,7 +120,7 @@ def _text(stdout: bytes) -> str:
 
 def _object(text: str) -> dict[str, Any]:
     decoder = json.JSONDecoder(
-        object_pairs_hook=_pairs, parse_constant=_constant, parse_float=Decimal, parse_int=_integer
+        object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_decimal, parse_int=_integer
     )
     begin = len(text) - len(text.lstrip())
     try:
@@ -145,6 +147,16 @@ def _constant(word: str) -> NoReturn:
     raise InvalidReplyError("non-finite-number", word)
 
 
+def _decimal(written: str) -> Decimal:
+    """Return the number; one whose exponent no Decimal holds as what is judged as it would be."""
+    try:
+        return Decimal(written)
+    except InvalidOperation:
+        sign = "-" if written.startswith("-") else ""
+        exponent = written.lower().partition("e")[2]
+        return Decimal(f"{sign}1e-9999" if exponent.startswith("-") else f"{sign}Infinity")
+
+
 def _integer(digits: str) -> int | Decimal:
     # int() refuses thousands of digits; a Decimal of them is judged like any other number.
     return int(digits) if len(digits) < 20 else Decimal(digits)  # noqa: PLR2004 - above LARGEST
@@ -157,8 +169,10 @@ def _number(name: str, value: object) -> Decimal:
     number = Decimal(value)
     if number < 0:
         raise InvalidReplyError("negative-number", name)
-    if number and number.adjusted() > 308:  # noqa: PLR2004 - what a double cannot hold
+    if not number.is_finite() or (number and number.adjusted() > 308):  # noqa: PLR2004 - no double
         raise InvalidReplyError("non-finite-number", name)
+    if len(number.as_tuple().digits) > MOST_DIGITS:
+        raise InvalidReplyError("number-too-large", f"{name} has more than {MOST_DIGITS} digits")
     if number > LARGEST or (0 < number < SMALLEST):
         raise InvalidReplyError("number-too-large", f"{name} is beyond all measure")
     return number
@@ -245,4 +259,4 @@ def _canonical(kept: Mapping[str, Decimal]) -> None:
 
 
 def _written(number: Decimal) -> str:
-    return money.text(number)
+    return money.text(number) if number else "0"  # of zero there is no negative one

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import rfc8785
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from agent_trials.errors import Problem, ProvidersError
 from agent_trials.study import document
@@ -54,16 +54,27 @@ UNSAFE = frozenset(
         "BASH_ENV",
         "SHELLOPTS",
         "BASHOPTS",
-        "PERL5OPT",
-        "PERL5LIB",
-        "RUBYOPT",
-        "RUBYLIB",
+        "PROMPT_COMMAND",
+        "PS4",
+        "ZDOTDIR",
+        "CDPATH",
     }
-    | {"NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "CLASSPATH", "GIT_SSH_COMMAND"}
+    | {"PERL5OPT", "PERL5LIB", "PERL5DB", "RUBYOPT", "RUBYLIB", "LUA_INIT", "PHPRC", "GCONV_PATH"}
+    | {"NODE_OPTIONS", "NODE_PATH", "CLASSPATH", "DOTNET_STARTUP_HOOKS", "ELECTRON_RUN_AS_NODE"}
+    | {"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"}
+    | {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_DIR"}
+    | {"EDITOR", "VISUAL", "PAGER", "BROWSER", "SHELL", "SSH_ASKPASS"}
     | {"STUDY_MODEL", "STUDY_BUDGET_USD", "STUDY_INPUT_USD_PER_MILLION"}
     | {"STUDY_OUTPUT_USD_PER_MILLION"}
 )
+"""Variables that change which code runs, or tell of the study."""
 UNSAFE_PREFIXES = ("LD_", "DYLD_", "PYTHON", "PYTEST_", "GIT_CONFIG", "AGENT_TRIALS_")
+
+
+def _no_truth(written: object) -> object:
+    if isinstance(written, bool):
+        raise ValueError("a truth value is no number; write 1")  # noqa: TRY004 - pydantic's own
+    return written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +130,7 @@ class Configuration:
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     type: Literal["study-provider-cli-config"]
-    schemaVersion: Literal[1]
+    schemaVersion: Annotated[Literal[1], BeforeValidator(_no_truth)]
     providers: Annotated[tuple[Provider, ...], Field(min_length=1, max_length=16)]
     configVersion: Annotated[int, Field(strict=True, ge=1)] | Reference = 1
     adjudicator: AdjudicatorCommand | None = None
