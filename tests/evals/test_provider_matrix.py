@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -190,6 +191,23 @@ def test_the_hand_offs_are_made_from_the_corpora_by_code(
     }
 
     assert {name: each.handoff for name, each in provider.tasks.items()} == made
+
+
+def test_a_hand_off_that_leads_nowhere_is_a_problem(
+    study: Study, provider: ProviderSettings
+) -> None:
+    task = "saltpan-discovery"
+    told = provider.tasks[task]
+    assert told.handoff is not None
+    lost = replace(told, handoff=replace(told.handoff, start_here="src/gone.c"))
+    tables = replace(provider, tasks={**provider.tasks, task: lost})
+    transports = replace(study.manifest.transports, provider=tables)
+    changed = replace(study, manifest=replace(study.manifest, transports=transports))
+
+    (problem,) = examine.examine(changed).problems
+
+    assert problem.where.endswith(f"transports.provider.tasks.{task}.handoff")
+    assert problem.what == "the corpus saltpan has no file 'src/gone.c'"
 
 
 def test_only_the_arm_of_the_hand_off_is_given_it(study: Study, provider: ProviderSettings) -> None:
