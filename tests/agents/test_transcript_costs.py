@@ -341,6 +341,40 @@ def test_a_resumed_turn_costs_what_the_session_grew_by(prior: SessionTotals) -> 
     assert reading.costs.tokens == Tokens(input=120, output=30, cache_read=500, write_1h=2000)
 
 
+def test_what_a_killed_turn_cost_is_in_the_total_of_the_next_and_counted_once() -> None:
+    """It printed no result: what it used is what the session used beyond this process."""
+    prior = SessionTotals(None, charged_usd=Decimal("0.10"))
+    reading = _read(events("resume-2-followup"), expected(prior=prior))
+
+    assert reading.status is Status.COMPLETED
+    assert reading.charged_usd == Decimal("0.000432")
+    assert reading.costs.session_usd == Decimal("0.001296")
+
+
+def test_a_killed_turn_whose_record_was_lost_is_not_in_the_next_ones_total() -> None:
+    """After SIGKILL nobody knows what the session cost."""
+    reading = _read(events("resume-1-first"), expected(prior=SessionTotals(None)))
+
+    assert reading.charged_usd == Decimal("0.000864")
+    assert reading.costs.session_usd is None
+
+
+def test_a_killed_turn_hides_no_response_over_the_limit_of_the_next() -> None:
+    """The process's usage lacks it: no more is taken from the total than was charged before."""
+    lines = events("budget-exceeded-final-answer")
+    _entry(lines).update(inputTokens=90_340, outputTokens=9_070, cacheReadInputTokens=1000,
+                         cacheCreationInputTokens=4000)  # fmt: skip
+    _result(lines)["total_cost_usd"] = 0.014379
+    prior = SessionTotals(None, charged_usd=Decimal("0.001"))
+
+    reading = _read(
+        lines, expected(prior=prior, reservation=Decimal("0.001")), ProcessFacts(exit_code=1)
+    )
+
+    assert reading.status is Status.BUDGET_EXCEEDED
+    assert reading.charged_usd == Decimal("0.013379")
+
+
 def test_the_reading_of_a_turn_is_where_the_next_one_starts_from() -> None:
     first = _read(events("resume-1-first"))
 

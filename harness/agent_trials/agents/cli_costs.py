@@ -66,7 +66,7 @@ def of_stream(stream: Stream, expected: Expected, is_model: Callable[[str], bool
     result = stream.results[-1]
     counted = cli_usage.model_usage(result, is_model)
     total = cli_usage.reported_cost(result)
-    prior = _prior(result, counted, expected)
+    prior = _prior(result, counted, shown_requests, expected)
     expected = replace(expected, prior=prior)
     tokens, reported, carried = _own_part(result, counted, total, expected)
     return Costs(
@@ -81,12 +81,14 @@ def of_stream(stream: Stream, expected: Expected, is_model: Callable[[str], bool
     )
 
 
-def _prior(result: Event, counted: ModelUsage, expected: Expected) -> SessionTotals | None:
+def _prior(
+    result: Event, counted: ModelUsage, requests: Mapping[str, RequestUsage], expected: Expected
+) -> SessionTotals | None:
     """Return what the session had cost before; where nobody saw it, as this result tells it.
 
     A process that was killed prints no result, and the next one's totals include it all the same.
-    What it used is what the session used beyond this process, priced by the table; what it cost is
-    at least that, and no more is taken from the total than it was charged.
+    What it used is what the session used beyond this process, priced by the table: of its possible
+    prices the one that is nearest to what the total holds beyond this process.
     """
     prior = expected.prior
     if prior is None or prior.cost_usd is not None:
@@ -95,7 +97,10 @@ def _prior(result: Event, counted: ModelUsage, expected: Expected) -> SessionTot
     before = cli_usage.earlier(counted.tokens, process) if counted.tokens else None
     if before is None:
         return replace(prior, cost_usd=ZERO)
-    cost = cli_prices.per_request(before, [], expected.prices, expected.web_search_usd).low
+    rates = (expected.prices, expected.web_search_usd)
+    own = cli_prices.per_request(process, list(requests.values()), *rates).high if process else ZERO
+    total = cli_usage.reported_cost(result) or ZERO
+    cost = cli_prices.per_request(before, [], *rates).nearest(total - own)
     if result.data.get("subtype") == "error_max_budget_usd":
         # This process's usage lacks its last response, so that what came before looks larger.
         cost = min(cost, prior.charged_usd)

@@ -95,6 +95,9 @@ def _permissions(manifest: Manifest, cli: CliSettings) -> Iterator[Finding]:
     if "auto" in {*given, cli.permission_mode}:
         what = 'the mode "auto" makes requests of its own that no figure of the CLI shows'
         yield Finding(ARGUMENTS, what, "pin another mode, such as dontAsk or acceptEdits")
+    if manifest.workspace.kind == "tree" and cli.credential == "login":
+        what = "a login under the operator's home brings the operator's own memory and hooks"
+        yield Finding(("transports", "cli", "credential"), what, 'write "config-dir" or "api-key"')
     if manifest.workspace.kind != "export" and given != [cli.permission_mode]:
         what = f"the array does not pin the mode {cli.permission_mode!r} with {MODE}"
         yield Finding(ARGUMENTS, what, f'add "{MODE}", "{cli.permission_mode}"')

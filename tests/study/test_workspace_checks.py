@@ -1,0 +1,109 @@
+"""What a study over trees may not say: each rule is broken once in a study that holds them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_trials.errors import StudyError
+from agent_trials.study import manifest
+from tree_lab import TreeLab
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> TreeLab:
+    """Return a study over trees that breaks no rule."""
+    return TreeLab(tmp_path_factory.mktemp("rules"))
+
+
+def said(lab: TreeLab, old: str, new: str, file: str = "study.toml") -> str:
+    """Return what is said of the study with one text replaced."""
+    lab.study()
+    path = lab.folder / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(StudyError) as raised:
+        manifest.load(lab.folder)
+    return str(raised.value)
+
+
+def test_the_study_as_it_is_breaks_none(written: TreeLab) -> None:
+    """Otherwise what follows would show nothing."""
+    written.study()
+
+    assert manifest.load(written.folder).manifest.tree
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"--permission-mode", "acceptEdits",', "", "does not pin the mode 'acceptEdits'"),
+        ("acceptEdits", "auto", 'the mode "auto" makes requests of its own'),
+        ('"--include-hook-events", ', "", "does not show whether the hook loaded"),
+        ('"--include-hook-events", ', '"--include-hook-events", "--restricted", ', "no hook of a"),
+        ('"{session}", ', "", "a further turn needs {session} once"),
+        ('"{session}", ', '"{session}", "--no-session-persistence", ', "no session to go on with"),
+        ('credential = "config-dir"', 'credential = "login"', "the operator's own memory"),
+        ('tree = "tasks/one/starter"', "", "tasks.one.tree: is missing"),
+        ('tree = "tasks/one/starter"', 'tree = "tasks/gone"', "no folder 'tasks/gone'"),
+        ('tree = "tasks/one/starter"', 'tree = "../.."', "no folder inside the study's"),
+        ('kind = "tree"', 'kind = "export"', "the kind is 'export'"),
+        ('prompt = "The', 'prompt = "/The', "a mark that a CLI reads as a command"),
+        ("infra_reruns = 1", 'resume = "skip-recorded"', "does not outlive its run"),
+        ("[arms.follow_up]\n", '[arms.follow_up]\narguments = ["--model"]\n', "same in every arm"),
+        ('{ REVIEW = "1" }', '{ PATH = "/x" }', "the harness alone decides on this variable"),
+        ('{ REVIEW = "1" }', '{ MY_API_KEY = "x" }', "the harness alone decides on this variable"),
+        ('{ REVIEW = "1" }', '{ REVIEW = "1" }\nunset = ["REVIEW"]', "it is set and taken away"),
+        ('path = "{home}/', 'path = "/tmp/', "does not say where the file is"),
+        ('path = "{home}/', 'path = "{home}/../', "does not say where the file is"),
+        ('equal = [".claude', 'equal = ["../.claude', "is no path inside the tree"),
+        ('limit_usd = "1.50"', 'limit_usd = "0"', "limit_usd"),
+    ],
+    ids=[
+        "no mode pinned", "auto", "no hook events", "restricted", "no session", "not persisted",
+        "operator's login", "no starter", "starter gone", "starter outside", "another kind",
+        "prompt is a command", "resumed", "shared option", "shared variable", "credential",
+        "set and unset", "file anywhere", "file above", "equal outside", "no limit",
+    ],
+)  # fmt: skip
+def test_names_what_would_spoil_the_comparison(
+    written: TreeLab, old: str, new: str, words: str
+) -> None:
+    """Each of them has spoilt one, or would spend money that no figure shows."""
+    assert words in said(written, old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('["code", "notes"]', '["code", "code"]', "'code' stands twice"),
+        ("[tasks.two.checker]", "[tasks.two.checkers]", "unknown key"),
+    ],
+    ids=["twice", "no checker"],
+)
+def test_names_what_is_wrong_with_a_checker(
+    written: TreeLab, old: str, new: str, words: str
+) -> None:
+    """A follow-up waits for it."""
+    assert words in said(written, old, new, "key.toml")
+
+
+def test_a_place_of_a_checker_in_a_prompt_is_refused_before_anything_starts(
+    tmp_path: Path,
+) -> None:
+    """Nothing was written or spent, and the task is named."""
+    lab = TreeLab(tmp_path, questions=("calibration", "one"))
+    lab.study()
+    path = lab.folder / "study.toml"
+    text = path.read_text(encoding="utf-8").replace("in the notes.", "for checkers/check.py.")
+    path.write_text(text, encoding="utf-8")
+    done = lab.run()
+
+    assert done.returncode == 4
+    assert "task one: prompt: the place of the hidden checker stands in it" in done.stderr
+    assert not lab.ledger.exists()
