@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
 
+FEW_PLOTS: dict[str, Any] = {"primary": '["correctness"]', "secondary": "[]"}
+ATTACK = "'<img src=x onerror=alert(1)> | **bold** </style><script>alert(2)</script>'"
+
+
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a graded ledger of 16 pairs; no test changes it."""
@@ -56,16 +60,27 @@ def test_the_report_in_words(written: Path, snapshot: SnapshotAssertion) -> None
     assert re.sub(r"Made with .*", "Made with …", text) == snapshot
 
 
-def test_the_same_ledger_gives_the_same_bytes(ledger: Path, written: Path, tmp_path: Path) -> None:
-    """A reader who trusts nobody makes the report again, on another day and elsewhere."""
-    elsewhere = tmp_path / "copy" / "other-name.jsonl"
-    elsewhere.parent.mkdir()
+@pytest.fixture(scope="module")
+def again(ledger: Path, written: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a copy, made over an earlier one that had private pages."""
+    elsewhere = tmp_path_factory.mktemp("copy") / "other-name.jsonl"
     shutil.copy(ledger, elsewhere)
     shutil.copytree(private_folder(ledger), private_folder(elsewhere))
-    report_files.write(record.read(elsewhere), tmp_path / "again")
+    into = tmp_path_factory.mktemp("again") / "out"
+    shutil.copytree(written, into)
+    for each in into.iterdir():
+        if each.name != "summary.json":
+            each.write_text("an earlier report", "utf-8")
+    (into / "private").mkdir()
+    (into / "private" / "attempt-00000.html").write_text("an earlier answer", "utf-8")
+    report_files.write(record.read(elsewhere), into)
+    return into
 
+
+def test_the_same_ledger_gives_the_same_bytes(written: Path, again: Path) -> None:
+    """A reader who trusts nobody makes the report again, on another day and elsewhere."""
     for name in ("report.md", "summary.json", "report.html"):
-        assert (tmp_path / "again" / name).read_bytes() == (written / name).read_bytes(), name
+        assert (again / name).read_bytes() == (written / name).read_bytes(), name
 
 
 def test_each_file_names_the_head_and_the_declaration(ledger: Path, written: Path) -> None:
@@ -150,16 +165,23 @@ def test_a_study_without_p_values_gets_none(tmp_path: Path) -> None:
         assert '<th class="n">p</th>' not in text
 
 
-def test_a_rehearsal_says_so_everywhere(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def private(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the private report of a rehearsal whose title attacks the page."""
+    folder = tmp_path_factory.mktemp("private")
+    path = reportable.ledger(folder, mode="rehearsal", tasks=2, title=ATTACK)
+    report_files.write(record.read(path), folder / "out", private=True)
+    return folder / "out"
+
+
+def test_a_rehearsal_says_so_everywhere(private: Path) -> None:
     """A rehearsal's page that is sent around must not be taken for a result."""
-    path = reportable.ledger(tmp_path, mode="rehearsal", tasks=2)
-    report_files.write(record.read(path), tmp_path / "out", private=True)
-    document = json.loads((tmp_path / "out" / "summary.json").read_bytes())
+    document = json.loads((private / "summary.json").read_bytes())
 
     assert document["rehearsal"] is True
     assert document["labels"]["mode"] == "REHEARSAL"
     assert document["verdicts"][0]["sentence"].startswith("REHEARSAL, says nothing of the world")
-    for file in (tmp_path / "out").rglob("*.*"):
+    for file in private.rglob("*.*"):
         assert "REHEARSAL" in file.read_text("utf-8"), file.name
 
 
@@ -250,38 +272,33 @@ def test_a_strangers_rule_is_not_executed(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_values_from_a_ledger_are_escaped(tmp_path: Path) -> None:
+def test_values_from_a_ledger_are_escaped(private: Path) -> None:
     """A title, a problem's code or a task can hold what a browser would run."""
-    title = "'<img src=x onerror=alert(1)> | **bold** </style><script>alert(2)</script>'"
-    path = reportable.ledger(tmp_path, tasks=2, title=title)
-    report_files.write(record.read(path), tmp_path / "out", private=True)
-    page = (tmp_path / "out" / "report.html").read_text("utf-8")
-    private = (tmp_path / "out" / "private" / "attempt-00000.html").read_text("utf-8")
-    text = (tmp_path / "out" / "report.md").read_text("utf-8")
+    page = (private / "report.html").read_text("utf-8")
+    attempt = (private / "private" / "attempt-00000.html").read_text("utf-8")
+    text = (private / "report.md").read_text("utf-8")
 
     assert "<img src=x" not in page
-    assert "<script" not in page + private
+    assert "<script" not in page + attempt
     assert page.count("</style>") == 1
     assert "&lt;img src=x" in page
-    assert "&lt;script&gt;alert(1)" in private
+    assert "&lt;script&gt;alert(1)" in attempt
     assert r"\<img src=x onerror=alert(1)\> \| \*\*bold\*\*" in text
 
 
-def test_private_pages_show_the_attempt_and_are_the_owners_alone(tmp_path: Path) -> None:
+def test_private_pages_show_the_attempt_and_are_the_owners_alone(private: Path) -> None:
     """Prompt, timeline, answer, cited lines and reasons, on request."""
-    path = reportable.ledger(tmp_path, tasks=2)
-    report_files.write(record.read(path), tmp_path / "out", private=True)
-    pages = sorted((tmp_path / "out" / "private").iterdir())
+    pages = sorted((private / "private").iterdir())
     first = pages[0].read_text("utf-8")
 
     assert len(pages) == 8
     assert {each.stat().st_mode & 0o777 for each in pages} == {0o600}
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700
+    assert private.stat().st_mode & 0o777 == 0o700
     for words in ("What does page 0 say?", "call of repo_read", "input 3000 tokens", "a.md:3-3"):
         assert words in first
     assert "3: yes &lt;b&gt;" in first
     assert "as expected" in first
-    assert 'href="private/attempt-00000.html"' in (tmp_path / "out/report.html").read_text("utf-8")
+    assert 'href="private/attempt-00000.html"' in (private / "report.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "report.html"])
@@ -309,18 +326,10 @@ def test_refuses_an_earlier_report_to_which_somebody_added(
     assert (into / "screenshot.png").exists()
 
 
-def test_an_earlier_report_is_replaced_as_a_whole(
-    ledger: Path, written: Path, tmp_path: Path
-) -> None:
+def test_an_earlier_report_is_replaced_as_a_whole(again: Path) -> None:
     """Private pages of an earlier one do not stay behind in one for publication."""
-    into = tmp_path / "out"
-    shutil.copytree(written, into)
-    (into / "private").mkdir()
-    (into / "private" / "attempt-00000.html").write_text("an earlier answer", "utf-8")
-    report_files.write(record.read(ledger), into)
-
-    assert not (into / "private").exists()
-    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert not (again / "private").exists()
+    assert [each.name for each in again.parent.iterdir()] == ["out"]
 
 
 def test_a_report_that_fails_leaves_the_earlier_one(
@@ -344,7 +353,7 @@ def test_a_report_that_fails_leaves_the_earlier_one(
 def test_three_arms_are_one_pair_and_two_comparisons(tmp_path: Path) -> None:
     """A pair is all arms of a task and repetition; each treatment stands against the first arm."""
     path = reportable.ledger(
-        tmp_path, tasks=3, repetitions=1, treatments=("docs-mcp", "other-mcp"), varied=True
+        tmp_path, tasks=3, repetitions=1, treatments=("docs-mcp", "other-mcp"), **FEW_PLOTS
     )
     found = record.read(path)
 
@@ -383,19 +392,17 @@ def test_a_pair_of_three_arms_counts_in_the_comparison_whose_arms_are_whole(tmp_
     assert sorted(costs) == [1, 2] if last["order"][2] != "repository-only" else costs == [1, 1]
 
 
-def test_says_where_the_grader_was_the_model_that_answered(
-    ledger: Path, document: dict[str, Any]
-) -> None:
+def test_says_where_the_grader_was_the_model_that_answered(tmp_path: Path) -> None:
     """A model may like its own words."""
+    found = record.read(reportable.ledger(tmp_path, tasks=1, **FEW_PLOTS))
+    document = report.document(found)
     grading = document["grading"]
+    graders = [{**grading["graders"][0], "sameModelAsAgent": True}]
     said = "the same model as the agent"
-    same = {
-        **document,
-        "grading": {**grading, "graders": [{**grading["graders"][0], "sameModelAsAgent": True}]},
-    }
+    same = {**document, "grading": {**grading, "graders": graders}}
 
-    assert said in render_markdown.render(same).decode().replace("\\", "")
-    assert said in render_html.render(record.read(ledger), same).decode()
+    assert said in render_markdown.render(same).decode()
+    assert said in render_html.render(found, same).decode()
     assert said not in render_markdown.render(document).decode()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+FEW_PLOTS: dict[str, Any] = {"primary": '["correctness"]', "secondary": "[]"}
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a small study and its graded ledger; no test changes them."""
     folder = tmp_path_factory.mktemp("made")
-    reportable.ledger(folder, tasks=3, repetitions=1)
+    reportable.ledger(folder, tasks=3, repetitions=1, **FEW_PLOTS)
     return folder
 
 
@@ -95,7 +98,7 @@ def test_a_studys_own_rule_is_run_only_when_its_code_is_trusted(tmp_path: Path) 
         "def find(evidence):\n"
         "    return Finding('own claim', supports=('own reason',), says='own figures')\n"
     )
-    path = reportable.ledger(tmp_path / "a", tasks=2, files=(("verdict.py", rule),))
+    path = reportable.ledger(tmp_path / "a", tasks=2, files=(("verdict.py", rule),), **FEW_PLOTS)
     without = call("report", path, "--into", tmp_path / "out")
     trusted = call("report", path, "--into", tmp_path / "out", "--trust-study-code")
 
