@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ledgers
+import publishing
 import reportable
 from agent_trials.errors import ReportError
 from agent_trials.ledger.approval import Approver
@@ -425,3 +426,17 @@ def test_runs_in_different_environments_are_a_deviation(ledger: Path) -> None:
         "Run 2 was made in another environment: anthropic 1.2.0 became 1.3.0."
     ]
     assert said(facts, facts) == []
+
+
+def test_a_follow_up_turn_has_a_row_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    publishing.eventful(path)
+    found = record.read(path)
+
+    made = report.document(found)
+
+    [two] = [each for each in made["attempts"] if each["byTurn"]]
+    assert (two["costUsd"], two["chargedUsd"]) == ("0.19", "0.19")
+    assert [turn["chargedUsd"] for turn in two["byTurn"]] == ["0.17", "0.02"]
+    assert "| turn 2 |" in render_markdown.render(made).decode()
+    assert "<td>turn 2</td>" in render_html.render(found, made).decode()
