@@ -7,6 +7,7 @@ in a worker or on another machine.
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_trials import money
@@ -57,10 +58,11 @@ def run_attempt(request: AttemptRequest, spare: Spare | None = None) -> AttemptR
     agent = _agent(request.transport, spare)
     try:
         with site.laid_out(request) as place:
-            result = agent.ask(place.told(request), place.folder)
-            result = _with(result, place.collect())
+            result = _asked(agent, place, request)
             if request.keep and result.kept is not None:
                 place.stay()
+    except AttemptInterrupted:
+        raise
     except (WorkspaceError, McpServerError, AgentError) as error:
         return _infrastructure(agent, error, request)
     except BaseException as cause:
@@ -68,6 +70,24 @@ def run_attempt(request: AttemptRequest, spare: Spare | None = None) -> AttemptR
     observation = dataclasses.replace(result.observation, export_digest=request.corpus.digest)
     kept = result.kept if request.keep else None
     return dataclasses.replace(result, observation=observation, kept=kept)
+
+
+def _asked(agent: InterruptibleAgent, place: site.Site, request: AttemptRequest) -> AttemptResult:
+    """Return what the agent showed, with what is kept of its workspace, also where it was ended.
+
+    Raises:
+        AttemptInterrupted: something outside ended the agent.
+    """
+    try:
+        result = agent.ask(place.told(request), place.folder)
+    except TrialsError:
+        raise
+    except BaseException as cause:
+        known = agent.interrupted()
+        with suppress(WorkspaceError):
+            known = _with(known, place.collect(), request)
+        raise AttemptInterrupted(known, cause) from cause
+    return _with(result, place.collect(), request)
 
 
 def release(kept: Kept) -> None:
@@ -79,13 +99,34 @@ def release(kept: Kept) -> None:
     tree.release(kept)
 
 
-def _with(result: AttemptResult, collected: Collected) -> AttemptResult:
-    """Return the result with what was collected of its workspace."""
+def _with(result: AttemptResult, collected: Collected, request: AttemptRequest) -> AttemptResult:
+    """Return the result with what was collected of its workspace.
+
+    What could not be collected makes it the ground's failure, charged as one; what the agent
+    showed stays beside it.
+    """
+    observation = dataclasses.replace(result.observation, **collected.fields)
+    if collected.problem is not None:
+        observation = _without_ground(observation, collected.problem, request)
     return dataclasses.replace(
         result,
-        observation=dataclasses.replace(result.observation, **collected.fields),
+        observation=observation,
         private={**result.private, **collected.private},
         artifacts={**result.artifacts, **collected.artifacts},
+    )
+
+
+def _without_ground(observation: Observation, problem: str, request: AttemptRequest) -> Observation:
+    interrupted = observation.status is Status.INTERRUPTED
+    charged = observation.charged_usd
+    if request.transport not in METERED:
+        charged = max(charged, money.charge(request.reservation_usd))
+    return dataclasses.replace(
+        observation,
+        status=observation.status if interrupted else Status.INVALID_SETUP,
+        problems=(*observation.problems, problem),
+        setup_problem=observation.setup_problem or problem,
+        charged_usd=charged,
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-    from agent_trials.records import McpServer, PlannedAttempt, SealedCorpus, SealedTree
+    from agent_trials.records import McpServer, PlannedAttempt, Sealed
     from agent_trials.session.controller import Controller
     from agent_trials.session.grading import Adjudication
     from agent_trials.session.item import Attempt, Gate
@@ -171,8 +171,8 @@ def budget(pytestconfig: pytest.Config) -> Gate:
 
 
 @pytest.fixture
-def export(request: pytest.FixtureRequest, budget: Gate) -> SealedCorpus | SealedTree:
-    """What the attempt's own workspace is made from: a sealed corpus, or a sealed starter."""
+def export(request: pytest.FixtureRequest, budget: Gate) -> Sealed:
+    """What the attempt's own workspace is made from: a sealed corpus, starter or commit."""
     return budget.corpus(request.node)
 
 
@@ -187,7 +187,7 @@ def attempt(
     request: pytest.FixtureRequest,
     planned_attempt: PlannedAttempt,
     budget: Gate,
-    export: SealedCorpus | SealedTree,
+    export: Sealed,
     mcp_server: tuple[McpServer, ...],
 ) -> Iterator[Attempt]:
     """One attempt whose money is reserved; ``attempt.run()`` runs and settles it."""

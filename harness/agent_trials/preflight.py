@@ -23,7 +23,7 @@ from agent_trials.agents import claude_cli
 from agent_trials.errors import AgentError, Problem, ProblemsError, RunRefusedError, WorkspaceError
 from agent_trials.study import leaks, manifest
 from agent_trials.study.settings import CliSettings
-from agent_trials.workspace import checkouts, export, git
+from agent_trials.workspace import checkouts, commits, export, git
 from agent_trials.workspace.mcp_digests import parameter_facts
 
 if TYPE_CHECKING:
@@ -55,12 +55,17 @@ class Ground:
     claude_bin: str | None
     rehearsal: bool
     config_dir: Path | None = None
+    mirrors: Path | None = None
     environ: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def repositories(self) -> dict[str, RepositorySettings]:
-        """Return the repositories that the phase's tasks need, by name."""
-        return manifest.needed_repositories(self.study, self.phase)
+        """Return the repositories of which the phase's tasks need a checkout, by name."""
+        return (
+            {}
+            if self.study.manifest.checkout
+            else manifest.needed_repositories(self.study, self.phase)
+        )
 
     def committed_on_demand(self, name: str) -> Path | None:
         """Return the folder that stands for a repository in a rehearsal without a checkout."""
@@ -120,6 +125,7 @@ def missing_needs(ground: Ground) -> list[str]:
         for name in ground.repositories
         if name not in ground.roots and ground.committed_on_demand(name) is None
     ]
+    missing += _missing_mirrors(ground)
     missing += [
         f"no --param {name}=VALUE ({setting.description})"
         for name, setting in ground.study.manifest.parameters.items()
@@ -129,6 +135,15 @@ def missing_needs(ground: Ground) -> list[str]:
         wanted = ground.claude_bin or "claude"
         missing.append(f"no executable {wanted} (--claude-bin PATH names another)")
     return missing
+
+
+def _missing_mirrors(ground: Ground) -> list[str]:
+    if ground.study.manifest.checkout is None:
+        return []
+    rehearsal = ground.rehearsal
+    return commits.missing(
+        commits.Wanted(ground.study, ground.phase, ground.mirrors, rehearsal=rehearsal)
+    )
 
 
 def check(ground: Ground, into: Path) -> Prepared:
@@ -151,6 +166,7 @@ def check(ground: Ground, into: Path) -> Prepared:
     corpora = _seal(ground, places, into, problems)
     _refuse_if(problems)
     executable, version = _agent(ground, problems)
+    _refuse_if(problems if ground.study.manifest.checkout else [])
     found = _writable(ground, into, executable, version, problems)
     sealed_ms = _milliseconds(started)
     probes = _probe(ground, places, corpora, problems)
@@ -160,7 +176,7 @@ def check(ground: Ground, into: Path) -> Prepared:
         corpora=corpora,
         writable=found,
         servers={(arm, name): probes.servers(arm, name) for arm in arms for name in corpora},
-        denied={arm: probes.denied(arm) for arm in arms},
+        denied={arm: _denied(arm, probes, found) for arm in arms},
         executable=executable,
         executable_version=version,
         parameters={
@@ -170,7 +186,7 @@ def check(ground: Ground, into: Path) -> Prepared:
             "corpora": [_corpus_facts(ground, name, places, corpora) for name in corpora],
             **found.facts(),
             "servers": [each.to_json() for each in probes.probed],
-            "deniedMcpTools": {arm: list(probes.denied(arm)) for arm in arms},
+            "deniedMcpTools": {arm: list(_denied(arm, probes, found)) for arm in arms},
             "cliVersion": version,
             "sealedMs": sealed_ms,
             "totalMs": _milliseconds(started),
@@ -279,10 +295,15 @@ def _writable(
         executable,
         version,
         ground.config_dir,
+        ground.mirrors,
         ground.rehearsal,
         into / f"{ground.study.manifest.id}-{ground.phase}",
     )
     return writable.look(place, problems)
+
+
+def _denied(arm: str, probes: Probes, found: Writable) -> tuple[str, ...]:
+    return (*probes.denied(arm), *found.arms.denied.get(arm, ()))
 
 
 def _leaks(study: Study, corpus: SealedCorpus) -> list[Problem]:

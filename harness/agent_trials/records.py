@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_trials import money
 
@@ -141,6 +141,72 @@ class SealedTree:
 
 
 @dataclass(frozen=True)
+class SealedCheckout:
+    """One repository's base commit as the one commit of a repository, and nothing else of it.
+
+    ``name`` is the task's. ``folder`` holds the sealed ``.git``; ``tree`` is the id of the commit's
+    tree, which is that of ``pin``. A patch may have ``patch_bytes``.
+    """
+
+    name: str
+    folder: Path
+    pin: str
+    tree: str
+    patch_bytes: int
+
+    @property
+    def digest(self) -> str:
+        """Return the tree's id with its algorithm: it covers paths, modes and bytes."""
+        return f"sha1:{self.tree}"
+
+
+Sealed: TypeAlias = SealedCorpus | SealedTree | SealedCheckout
+"""What a workspace is made from; its type says of which kind it is."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """The MCP server that an arm's set-up registers with its agent, as the preflight found it.
+
+    ``file`` begins with ``{workspace}`` or ``{home}``. ``allow`` and ``tools`` (all that it listed)
+    are sorted; with neither the server was not asked yet. ``digest`` covers command and variables.
+    """
+
+    server: str
+    file: str
+    allow: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    digest: str | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A rules file as a treatment: a text of the study, or a file that the set-up makes.
+
+    ``text`` is the study's own, None where ``file`` (below ``{workspace}`` or ``{home}``) is what
+    the set-up made. ``digest`` is that of the text as the preflight found it.
+    """
+
+    file: str
+    deliver: str
+    text: str | None = field(default=None, repr=False)
+    digest: str | None = None
+
+
+@dataclass(frozen=True)
+class ArmSetup:
+    """What is done in the workspace of an arm before its agent comes.
+
+    ``commands`` have ``{home}`` and ``{workspace}`` still in them, everything else is filled in.
+    """
+
+    commands: tuple[tuple[str, ...], ...] = ()
+    seconds: int = 600
+    registration: Registration | None = None
+    rules: Rules | None = None
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """What lies around a writable workspace, apart from it and gone with it.
 
@@ -238,7 +304,8 @@ class Observation:
     ``retries`` are requests sent again, ``continuations`` turns that the agent added by itself.
     ``provider`` is what a provider command says of itself, never a grade; ``treatment_evidence``
     what the harness saw of the arm's own programs; ``acceptance`` what the checks came to that it
-    ran itself.
+    ran itself. ``usage_missing`` says that the agent reported no usage at all; ``patch`` is what is
+    public of what it changed.
     ``problems`` holds every code; the first about set-up and cost stand alone as well, whatever the
     status.
     """
@@ -304,6 +371,10 @@ class Observation:
     hooks: Mapping[str, int] | None = None
     session_cost_usd: Decimal | None = None
     side_costs: Mapping[str, Any] | None = None
+    usage_missing: bool | None = None
+    patch: Mapping[str, Any] | None = None
+    registration_digest: str | None = None
+    rules_digest: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as they stand in a ledger line, absent ones as null."""
@@ -325,7 +396,8 @@ class AttemptRequest:
     ``config_dir`` (a login's own folder) say how an arm's process is started and what else spends.
     ``secrets`` holds credentials by variable name, for the transport alone. ``local_tools`` is
     False for who gets all in the prompt, and no tool to look further with. ``provider`` is the job
-    of a provider command, for that transport alone.
+    of a provider command, for that transport alone. ``set_up`` is what is done in a checkout before
+    the agent comes; ``shielded`` keeps the key from what the agent starts.
     """
 
     transport: str
@@ -333,7 +405,7 @@ class AttemptRequest:
     model: str
     prompt: str = field(repr=False)
     limit_usd: Decimal
-    corpus: SealedCorpus | SealedTree
+    corpus: Sealed
     mcp_servers: tuple[McpServer, ...]
     denied_mcp_tools: tuple[str, ...] = ()
     executable: str | None = None
@@ -349,6 +421,8 @@ class AttemptRequest:
     launch: Launch = Launch()
     config_dir: Path | None = None
     side: SideFile | None = None
+    set_up: ArmSetup = ArmSetup()
+    shielded: bool = False
 
     @property
     def reservation_usd(self) -> Decimal:

@@ -10,19 +10,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_trials import dry_launch
+from agent_trials import arms, dry_launch
 from agent_trials.agents import config_dir, launches
+from agent_trials.arms import Arms
 from agent_trials.errors import Problem, WorkspaceError
 from agent_trials.graders import checker, proof
 from agent_trials.study.manifest import phase_tasks
 from agent_trials.study.settings import CliSettings
-from agent_trials.workspace import neutral, trees
+from agent_trials.workspace import commits, neutral, trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent_trials.graders.checker import Checker
-    from agent_trials.records import Launch, SealedTree, SideFile
+    from agent_trials.records import Launch, SealedCheckout, SealedTree, SideFile
     from agent_trials.study.manifest import Study
 
 
@@ -38,22 +39,30 @@ class Place:
     executable: str | None
     version: str | None
     config_dir: Path | None
+    mirrors: Path | None
     rehearsal: bool
     into: Path
 
 
 @dataclass(frozen=True)
 class Writable:
-    """What was found: starters and checkers by task, launches and files of events by arm."""
+    """What was found: starters, checkouts and checkers by task, launches and the like by arm."""
 
     trees: Mapping[str, SealedTree] = field(default_factory=dict)
     checkers: Mapping[str, Checker] = field(default_factory=dict)
     launches: Mapping[str, tuple[Launch, Launch]] = field(default_factory=dict)
     sides: Mapping[str, SideFile | None] = field(default_factory=dict)
     dry: Mapping[str, Any] = field(default_factory=dict)
+    checkouts: Mapping[str, SealedCheckout] = field(default_factory=dict)
+    arms: Arms = field(default_factory=Arms)
 
     def facts(self) -> dict[str, Any]:
         """Return what the ledger says of it: digests and counts."""
+        if self.checkouts:
+            return {
+                "checkouts": [_commit_facts(e) for e in self.checkouts.values()],
+                **self.arms.facts,
+            }
         if not self.trees:
             return {}
         return {"trees": [_tree_facts(e) for e in self.trees.values()], "dryRun": dict(self.dry)}
@@ -63,6 +72,8 @@ def look(place: Place, problems: list[Problem]) -> Writable:
     """Return what the attempts are made of, adding what is wrong to the problems."""
     started = _launches(place, problems)
     problems += _login(place)
+    if place.study.manifest.checkout is not None:
+        return _with_checkouts(place, started, problems)
     if place.study.manifest.tree is None:
         return Writable(launches=started, sides=launches.side_files(place.study.manifest.arms))
     problems += _neutral(place)
@@ -118,6 +129,39 @@ def _dry_run(place: Place, found: Writable, problems: list[Problem]) -> dict[str
         seen[arm], wrong = dry_launch.rehearse(stage, tried)
         problems += wrong
     return seen
+
+
+def _commit_facts(sealed: SealedCheckout) -> dict[str, Any]:
+    """Return what the ledger says of a task's only commit."""
+    return {"task": sealed.name, "pin": sealed.pin, "digest": sealed.digest}
+
+
+def _with_checkouts(
+    place: Place, started: Mapping[str, tuple[Launch, Launch]], problems: list[Problem]
+) -> Writable:
+    problems += _neutral(place)
+    clis = [each for each in place.blocks if isinstance(each, CliSettings)]
+    if problems or not clis or place.executable is None:
+        return Writable()
+    wanted = commits.Wanted(place.study, place.phase, place.mirrors, rehearsal=place.rehearsal)
+    sealed = commits.sealed(wanted, place.into, problems)
+    found = Arms()
+    if not problems:
+        found = arms.look(
+            arms.Ground(
+                place.study,
+                next(iter(sealed.values())),
+                clis[0],
+                place.study.manifest.agent.model,
+                place.executable,
+                place.values,
+                started,
+                place.rehearsal,
+            ),
+            problems,
+        )
+    sides = launches.side_files(place.study.manifest.arms)
+    return Writable(launches=started, sides=sides, checkouts=sealed, arms=found)
 
 
 def _launches(place: Place, problems: list[Problem]) -> dict[str, tuple[Launch, Launch]]:

@@ -43,6 +43,8 @@ ENDPOINTS = ("ANTHROPIC_BASE_URL",)
 LOGIN_CREDENTIAL = "login"
 CONFIG_DIR = "config-dir"
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
+SHIELD = {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"}
+"""Has the CLI keep credentials from what it starts; it needs a sandbox, and fails without one."""
 SNAPSHOTS = "WORKSPACE_SNAPSHOTS"
 _FOLDERS = ("TMPDIR", "CLAUDE_CODE_TMPDIR")
 RESERVED = (*CREDENTIALS, *ENDPOINTS, *_FOLDERS, *SYSTEM, *LOGIN, CONFIG_VARIABLE, SNAPSHOTS)
@@ -87,6 +89,8 @@ def environment(
         found["ANTHROPIC_BASE_URL"] = request.base_url
     for name in request.launch.unset:
         found.pop(name, None)
+    if request.shielded:
+        found |= SHIELD
     return dict(sorted(found.items()))
 
 

@@ -80,6 +80,7 @@ def observation(
         computed_whole_attempt_usd=computed.whole_attempt if computed else None,
         cost_basis=computed.basis if computed else None,
         usage_complete=reading.usage_complete,
+        usage_missing=costs.reported is None and costs.tokens is None,
         **tokens,
         turns=_turns(reading),
         num_turns=cli_usage.count(result.get("num_turns")),

@@ -113,6 +113,7 @@ class RunPlan:
             claude_bin=self.options.claude_bin,
             rehearsal=self.mode != PAID,
             config_dir=self.options.config_dir,
+            mirrors=self.options.mirrors,
             environ=self.options.environ,
         )
 
@@ -343,8 +344,14 @@ class Admission:
                 f"{MODEL}={options.model}", f"the study asks {asks}",
                 f"set {MODEL}={asks}, or amend the study",
             )  # fmt: skip
+        if manifest.checkout is not None and options.mirrors is None:
+            self._refuse(
+                "--mirrors",
+                "a paid run takes its checkouts from a cache, and none is given",
+                f"agent-trials prepare {study.folder} --into DIR, then --mirrors DIR",
+            )
         for name in needed_repositories(study, phase):
-            if name not in options.roots:
+            if name not in options.roots and manifest.checkout is None:
                 prepare = f"agent-trials prepare {study.folder} --into DIR"
                 self._refuse(
                     f"--root {name}",

@@ -12,7 +12,7 @@ from agent_trials.session import keys, text
 from agent_trials.session.collection import planned_of
 
 if TYPE_CHECKING:
-    from agent_trials.records import McpServer, PlannedAttempt, SealedCorpus, SealedTree
+    from agent_trials.records import McpServer, PlannedAttempt, Sealed
     from agent_trials.session.controller import Controller
     from agent_trials.session.run import Settled, StudyRun
 
@@ -23,7 +23,7 @@ class Gate:
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
 
-    def corpus(self, item: pytest.Item) -> SealedCorpus | SealedTree:
+    def corpus(self, item: pytest.Item) -> Sealed:
         """Return what the workspace of the item's task is made from."""
         return self._run(item).corpus(self._planned(item))
 
@@ -35,7 +35,7 @@ class Gate:
         self,
         item: pytest.Item,
         planned: PlannedAttempt,
-        corpus: SealedCorpus | SealedTree,
+        corpus: Sealed,
         servers: tuple[McpServer, ...],
     ) -> Attempt:
         """Reserve the attempt's money; what does not fit is an error at set-up, never a skip."""
@@ -81,7 +81,7 @@ class Attempt:
         item: pytest.Item,
         run: StudyRun,
         planned: PlannedAttempt,
-        corpus: SealedCorpus | SealedTree,
+        corpus: Sealed,
         servers: tuple[McpServer, ...],
     ) -> None:
         self.planned = planned

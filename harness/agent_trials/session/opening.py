@@ -147,9 +147,22 @@ def opening_fields(plan: RunPlan, prepared: Prepared) -> dict[str, Any]:
         "engineDigests": dict(prepared.parameters),
         "corpora": {name: each.digest for name, each in prepared.corpora.items()},
         **({"trees": _digests(prepared.writable.trees)} if prepared.writable.trees else {}),
+        **_checkouts(prepared),
         "cliVersion": prepared.executable_version,
         "environment": environment_facts(),
         "priorLedgers": [lost(run_id, cap) for run_id, cap in plan.lost.items()],
+    }
+
+
+def _checkouts(prepared: Prepared) -> dict[str, Any]:
+    """Return what run-opened says of checkouts: their trees, and who can read the key."""
+    found = prepared.writable
+    if not found.checkouts:
+        return {}
+    return {
+        "checkouts": {name: each.digest for name, each in found.checkouts.items()},
+        "shielded": found.arms.shielded,
+        "keyReachesShell": found.arms.facts["keyReachesShell"],
     }
 
 

@@ -49,6 +49,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="A clean checkout of one of the study's repositories at its pin; repeatable.",
     )
     add(
+        "--mirrors",
+        dest="trials_mirrors",
+        metavar="DIR",
+        help="The cache of repositories that agent-trials prepare filled, for a study whose agents"
+        " work in checkouts.",
+    )
+    add(
         "--ledger",
         dest="trials_ledger",
         metavar="FILE",
@@ -183,6 +190,7 @@ class Options:
     resume: bool
     providers: Path | None
     config_dir: Path | None
+    mirrors: Path | None
     environ: Mapping[str, str] = field(repr=False)
 
     @property
@@ -222,6 +230,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         resume=option.trials_resume,
         providers=base / option.trials_providers if option.trials_providers else None,
         config_dir=base / option.trials_config_dir if option.trials_config_dir else None,
+        mirrors=base / option.trials_mirrors if option.trials_mirrors else None,
         environ=dict(environ),
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent_trials import attempt, money
 from agent_trials.ledger.journal import Journal
-from agent_trials.records import AttemptRequest, Secret, Status
+from agent_trials.records import ArmSetup, AttemptRequest, Secret, Status
 from agent_trials.session import commands, pairs
 from agent_trials.session.signals import held
 from agent_trials.session.turns import Turns, is_infrastructure
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
         Launch,
         McpServer,
         PlannedAttempt,
-        SealedCorpus,
-        SealedTree,
+        Sealed,
     )
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.pairs import Looked
@@ -134,17 +133,20 @@ class StudyRun:
         journal = Journal.join(handed.ledger, run=handed.run, clock=clock)
         return cls(plan, handed.prepared, journal, handed.base_url, spare)
 
-    def corpus(self, planned: PlannedAttempt) -> SealedCorpus | SealedTree:
+    def corpus(self, planned: PlannedAttempt) -> Sealed:
         """Return what the workspace of the attempt's task is made from."""
-        repository = self.tasks[planned.cell.task].repository
+        task = planned.cell.task
+        if task in self.prepared.writable.checkouts:
+            return self.prepared.writable.checkouts[task]
+        repository = self.tasks[task].repository
         if repository is None:
-            return self.prepared.writable.trees[planned.cell.task]
+            return self.prepared.writable.trees[task]
         return self.prepared.corpora[repository]
 
     def servers(self, planned: PlannedAttempt) -> tuple[McpServer, ...]:
         """Return the MCP servers that the attempt's arm has for its task's repository."""
         repository = self.tasks[planned.cell.task].repository
-        return () if repository is None else self.prepared.servers[planned.cell.arm, repository]
+        return self.prepared.servers.get((planned.cell.arm, repository or ""), ())
 
     def reserve(self, planned: PlannedAttempt) -> None:
         """Reserve the attempt's money, admitting its pair first; a further turn by itself.
@@ -160,7 +162,7 @@ class StudyRun:
     def request(
         self,
         planned: PlannedAttempt,
-        corpus: SealedCorpus | SealedTree,
+        corpus: Sealed,
         servers: tuple[McpServer, ...],
     ) -> AttemptRequest:
         """Return all that the attempt may know."""
@@ -183,6 +185,8 @@ class StudyRun:
             launch=self.launch(planned.cell),
             config_dir=plan.options.config_dir,
             side=self.prepared.writable.sides.get(planned.cell.arm),
+            set_up=self.prepared.writable.arms.set_ups.get(planned.cell.arm, ArmSetup()),
+            shielded=self.prepared.writable.arms.shielded,
         )
 
     def perform(self, planned: PlannedAttempt, request: AttemptRequest) -> Settled:

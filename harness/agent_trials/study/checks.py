@@ -10,6 +10,7 @@ Each function is one rule and yields a finding per place that breaks it:
     the corpus filter and the generated paths can be used     -> corpus_filter, generated_paths
     a kind of workspace has what it needs                     -> workspace_checks
     arms differ in model or transport only if that is compared -> comparison_checks
+    a checkout has what it needs, and what is set up in it    -> checkout_checks
     a transport has what it needs                             -> transport_checks
     an adjudicator has what it needs                          -> adjudicator_checks
     a sample can be drawn, and is the plan that was fixed     -> sample_checks
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from agent_trials.study import asked
 from agent_trials.study.adjudicator_checks import adjudicator_findings
+from agent_trials.study.checkout_checks import checkout_findings
 from agent_trials.study.comparison_checks import comparison_findings
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.findings import Finding, KeyPath, nearest
@@ -56,6 +58,7 @@ def manifest_findings(manifest: Manifest, folder_name: str) -> tuple[Finding, ..
         *_corpus_filter(manifest),
         *_generated_paths(manifest),
         *workspace_findings(manifest),
+        *checkout_findings(manifest),
         *comparison_findings(manifest),
         *transport_findings(manifest),
         *adjudicator_findings(manifest),

@@ -183,12 +183,30 @@ class TreeSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkspaceSettings:
-    """What the agent works in: a read-only export of a pin, or a writable tree from a starter."""
+class CheckoutSettings:
+    """How a pin becomes the writable checkout of an attempt.
+
+    ``setup_seconds`` are for all set-up commands of an arm. ``key_reaches_shell`` accepts that what
+    the agent starts can read its key, where the CLI cannot keep it from that.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
-    kind: Literal["export", "tree"] = "export"
+    patch_bytes: Bytes = 10_000_000
+    setup_seconds: Count = 600
+    key_reaches_shell: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkspaceSettings:
+    """What the agent works in: a read-only export of a pin, or something that it may change.
+
+    That is a tree made from a starter of the study, or a checkout of a pin as its only commit.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    kind: Literal["export", "tree", "checkout"] = "export"
     tree: TreeSettings | None = None
+    checkout: CheckoutSettings | None = None
     filter: CorpusFilter = field(default_factory=CorpusFilter)
     tool_lists: Literal["union", "identical"] = "union"
 
@@ -263,6 +281,34 @@ class McpServerSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RegistrationSettings:
+    """The MCP server that an arm's set-up registers, taken from the file in which it does so.
+
+    ``file`` begins with ``{workspace}`` or ``{home}``. Without ``allow`` the agent may call every
+    tool that the server lists.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    server: Text
+    file: Text = "{home}/.claude.json"
+    allow: tuple[Text, ...] = ()
+    probe: ToolCall | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesSettings:
+    """A rules file as a treatment: of the study's folder, or made by the arm's set-up.
+
+    ``file`` of the set-up begins with ``{workspace}`` or ``{home}``; one of the study is written to
+    ``CLAUDE.md`` of the workspace where it is delivered as a project's file.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    file: Text
+    deliver: Literal["project-file", "appended-system-prompt"]
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaunchSettings:
     """How a process of an arm is started: behind a launcher, with variables, with more arguments.
 
@@ -334,7 +380,8 @@ class ArmSettings(LaunchSettings, OwnRates):
     """One of the compared setups.
 
     ``follow_up`` is how a further turn is started, as the first one where it is left out.
-    ``session`` says who names the session: the harness (``--session-id``), or the launcher. A
+    ``session`` says who names the session: the harness (``--session-id``), or the launcher.
+    ``setup``, ``registration`` and ``rules`` are what is done in a checkout before the agent. A
     transport or a model of its own only where the study compares just that (``agent.compares``).
     """
 
@@ -345,6 +392,9 @@ class ArmSettings(LaunchSettings, OwnRates):
     session: Literal["harness", "launcher"] = "harness"
     follow_up: LaunchSettings | None = None
     side_costs: SideCostSettings | None = None
+    setup: tuple[Command, ...] = ()
+    registration: RegistrationSettings | None = None
+    rules: RulesSettings | None = None
     mcp_servers: Mapping[
         Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")], McpServerSettings
     ] = field(default_factory=dict)
@@ -713,3 +763,10 @@ class Manifest:
     def tree(self) -> TreeSettings | None:
         """Return how trees are laid out, None where the workspace is of another kind."""
         return (self.workspace.tree or TreeSettings()) if self.workspace.kind == "tree" else None
+
+    @property
+    def checkout(self) -> CheckoutSettings | None:
+        """Return how checkouts are laid out, None where the workspace is of another kind."""
+        if self.workspace.kind != "checkout":
+            return None
+        return self.workspace.checkout or CheckoutSettings()

@@ -65,9 +65,12 @@ def _sources(manifest: Manifest) -> Iterator[Finding]:
 
 
 def _tables(manifest: Manifest) -> Iterator[Finding]:
-    if manifest.workspace.tree is not None and manifest.workspace.kind != "tree":
-        what = f"the kind is {manifest.workspace.kind!r}"
-        yield Finding(("workspace", "tree"), what, 'write kind = "tree", or take the table out')
+    for kind in ("tree", "checkout"):
+        if getattr(manifest.workspace, kind) is not None and manifest.workspace.kind != kind:
+            what = f"the kind is {manifest.workspace.kind!r}"
+            yield Finding(
+                ("workspace", kind), what, f'write kind = "{kind}", or take the table out'
+            )
 
 
 def _tree(manifest: Manifest) -> Iterator[Finding]:

@@ -64,24 +64,40 @@ def is_repository(folder: Path) -> bool:
     return bare or (folder / ".git").exists()
 
 
-def _fetch(address: str, pin: str, into: Path) -> None:
-    protocol = "file" if address.startswith("/") else address.partition("://")[0]
-    if protocol not in PROTOCOLS:
-        raise WorkspaceError(f"{address} is neither an https:// nor a file:// address, nor a path")
-    into.mkdir(parents=True)
-    run(into, "init", "--quiet", "--template=", "--initial-branch=main", "--object-format=sha1")
-    result = _git_fetch(into, address, pin, protocol)
+def fetch(into: Path, address: str, pin: str, *, git_dir: Path | None = None) -> None:
+    """Fetch one commit, and nothing else, into the repository in a folder (or at ``git_dir``).
+
+    Raises:
+        WorkspaceError: the address cannot be fetched from, or does not have the pin.
+    """
+    result = _git_fetch(into, address, pin, _protocol(address), git_dir)
     if result.exit_code != 0:
         raise WorkspaceError(_failure(address, pin, result))
-    if run(into, "cat-file", "-t", pin).strip() != b"commit":
+    if run(into, "cat-file", "-t", pin, git_dir=git_dir).strip() != b"commit":
         raise WorkspaceError(f"{pin} is in {address}, and is no commit")
 
 
-def _git_fetch(into: Path, address: str, pin: str, protocol: str) -> process.ProcessResult:
+def _fetch(address: str, pin: str, into: Path) -> None:
+    _protocol(address)
+    into.mkdir(parents=True)
+    run(into, "init", "--quiet", "--template=", "--initial-branch=main", "--object-format=sha1")
+    fetch(into, address, pin)
+
+
+def _protocol(address: str) -> str:
+    found = "file" if address.startswith("/") else address.partition("://")[0]
+    if found not in PROTOCOLS:
+        raise WorkspaceError(f"{address} is neither an https:// nor a file:// address, nor a path")
+    return found
+
+
+def _git_fetch(
+    into: Path, address: str, pin: str, protocol: str, git_dir: Path | None
+) -> process.ProcessResult:
     words = ("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--")
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     started = process.Command(
-        (*command(into, {}), *words, address, pin),
+        (*command(into, {}, git_dir), *words, address, pin),
         into,
         {**environment(), **passed_on, "GIT_ALLOW_PROTOCOL": protocol},
     )

@@ -14,26 +14,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent_trials.records import SealedCorpus
+from agent_trials.errors import WorkspaceError
+from agent_trials.records import SealedCheckout, SealedCorpus
 from agent_trials.study.settings import ProviderSettings
-from agent_trials.workspace import export, snapshots, tree
+from agent_trials.workspace import checkout, export, snapshots, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent_trials.records import AttemptRequest
+    from agent_trials.workspace.checkout import Checkout
+    from agent_trials.workspace.patch import Patch
     from agent_trials.workspace.tree import Tree
 
 CLAUDE = "claude"
+PATCH_NOT_MADE = "patch-not-made"
+_NO_PATCH = dict.fromkeys(("digest", "bytes", "files", "leftOut", "nested"))
 
 
 @dataclass(frozen=True)
 class Collected:
-    """What is kept of a workspace: fields of the observation, private values, artifacts."""
+    """What is kept of a workspace: fields of the observation, private values, artifacts.
+
+    ``problem`` is the code of what could not be told of it: the ground failed, not the agent.
+    """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     private: Mapping[str, Any] = field(default_factory=dict)
     artifacts: Mapping[str, bytes] = field(default_factory=dict)
+    problem: str | None = None
 
 
 class Site(Protocol):
@@ -65,6 +74,9 @@ def laid_out(request: AttemptRequest) -> Iterator[Site]:
         WorkspaceError: it cannot be laid out, changed where it must not, or cannot be removed.
     """
     corpus = request.corpus
+    home = os.environ.get("HOME")
+    place = Path(home) if home else None
+    programs = {CLAUDE: request.executable} if request.executable else {}
     if isinstance(corpus, SealedCorpus):
         settings = request.transport_settings
         writable = isinstance(settings, ProviderSettings) and settings.writable
@@ -73,12 +85,13 @@ def laid_out(request: AttemptRequest) -> Iterator[Site]:
                 export.open_up(folder, corpus.files)
             yield _Export(folder)
     elif request.kept is not None:
-        with tree.again(request.kept) as found:
-            yield _Tree(found)
+        with tree.again(request.kept) as kept:
+            yield _Tree(kept)
+    elif isinstance(corpus, SealedCheckout):
+        with checkout.checkout(corpus, request.set_up, home=place, programs=programs) as found:
+            yield _Checkout(found)
     else:
-        home = os.environ.get("HOME")
-        programs = {CLAUDE: request.executable} if request.executable else {}
-        with tree.tree(corpus, home=Path(home) if home else None, programs=programs) as made:
+        with tree.tree(corpus, home=place, programs=programs) as made:
             yield _Tree(made)
 
 
@@ -141,3 +154,57 @@ class _Tree:
             "pinned": state.facts.get("claude") == str(self.made.surroundings.programs / CLAUDE),
             "digest": state.digest,
         }
+
+
+@dataclass(frozen=True)
+class _Checkout:
+    made: Checkout
+
+    @property
+    def folder(self) -> Path:
+        return self.made.folder
+
+    def told(self, request: AttemptRequest) -> AttemptRequest:
+        server, rules, launch = self.made.server, self.made.rules, request.launch
+        further = rules.arguments if rules else ()
+        return dataclasses.replace(
+            request,
+            surroundings=self.made.surroundings,
+            mcp_servers=request.mcp_servers if server is None else (server,),
+            launch=dataclasses.replace(launch, arguments=(*launch.arguments, *further)),
+        )
+
+    def collect(self) -> Collected:
+        rules, registered = self.made.rules, self.made.registration_digest
+        fields: dict[str, Any] = {
+            "setup_ms": sum(done.wall_time_ms for done in self.made.setup),
+            "rules_digest": rules.digest if rules else None,
+            "registration_digest": registered,
+        }
+        private: dict[str, Any] = {"setup": [dataclasses.asdict(done) for done in self.made.setup]}
+        try:
+            made = self.made.patch()
+        except WorkspaceError as error:
+            fields["patch"] = {**_NO_PATCH, "problem": PATCH_NOT_MADE}
+            private["patchProblem"] = str(error)
+            return Collected(fields, private, {}, PATCH_NOT_MADE)
+        return Collected({**fields, "patch": _patch(made)}, private, {"patch": made.content})
+
+    def stay(self) -> None:
+        """A checkout has no further turn."""
+
+
+def of_checkout(made: Checkout) -> Site:
+    """Return the site of a checkout that was laid out elsewhere, such as in the preflight."""
+    return _Checkout(made)
+
+
+def _patch(made: Patch) -> dict[str, Any]:
+    return {
+        "digest": made.digest,
+        "bytes": len(made.content),
+        "files": made.files,
+        "leftOut": made.left_out,
+        "nested": made.nested,
+        "problem": None,
+    }
