@@ -299,13 +299,13 @@ class Observation:
     """What one attempt showed, in the ledger's own words; what was not measured is None.
 
     Times are whole milliseconds, token fields whole counts, money USD. ``input_tokens`` is without
-    cache reads and writes. ``turns`` counts model requests. ``cost_usd`` is the endpoint and is
-    None, with bounds, where it was not measured; ``charged_usd`` is what counts against the cap.
-    ``retries`` are requests sent again, ``continuations`` turns that the agent added by itself.
-    ``provider`` is what a provider command says of itself, never a grade; ``treatment_evidence``
-    what the harness saw of the arm's own programs; ``acceptance`` what the checks came to that it
-    ran itself. ``usage_missing`` says that the agent reported no usage at all; ``patch`` is what is
-    public of what it changed.
+    cache reads and writes; ``total_input_tokens`` stands where only all of it was counted.
+    ``turns`` counts model requests. ``cost_usd`` is the endpoint and is None, with bounds, where it
+    was not measured; ``charged_usd`` is what counts against the cap. ``retries`` are requests sent
+    again, ``continuations`` turns that the agent added by itself. ``provider`` is what a provider
+    command says of itself, never a grade; ``treatment_evidence`` what the harness saw of the arm's
+    own programs; ``acceptance`` what the checks came to that it ran itself. ``usage_missing`` says
+    that the agent reported no usage at all; ``patch`` is what is public of what it changed.
     ``problems`` holds every code; the first about set-up and cost stand alone as well, whatever the
     status.
     """
@@ -327,6 +327,7 @@ class Observation:
     cost_basis: str | None = None
     usage_complete: bool = False
     input_tokens: int | None = None
+    total_input_tokens: int | None = None
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None

@@ -93,6 +93,7 @@ def test_a_reply_is_a_completed_attempt(operator: dict[str, str], folder: Path) 
     seen = result.observation
     assert (seen.status, seen.problems) == (Status.COMPLETED, ())
     assert (seen.input_tokens, seen.output_tokens) == (100, 10)
+    assert seen.total_input_tokens == 100
     assert seen.cost_usd == Decimal("0.00013")
     assert seen.cost_basis == "configured-rates"
     assert seen.charged_usd == Decimal("0.1")

@@ -13,6 +13,7 @@ import pytest
 
 import ledgers
 from agent_trials.ledger.chain import Line
+from agent_trials.publication import verify_bundle
 from agent_trials.records import Cell
 from agent_trials.results import figures, flow, limits, plots, protocol_text, report_parts, timeline
 from agent_trials.results.record import Attempt, Fate
@@ -69,6 +70,27 @@ def test_tokens_of_prior_turns_are_no_total(changed: dict[str, Any]) -> None:
     """Usage that was lost leaves counts of the turns before, which are not the attempt's."""
     assert value(attempt({"inputTokens": 100}), "input_tokens") == 100
     assert value(attempt({"inputTokens": 100, **changed}), "input_tokens") is None
+
+
+def test_who_counts_only_all_input_has_a_total_and_no_parts_made_up_for_it() -> None:
+    """A provider command says nothing of cache writes; its total is measured all the same."""
+    whole: dict[str, Any] = {
+        "totalInputTokens": 100, "inputTokens": 60, "cacheReadInputTokens": 40,
+        "cacheCreationInputTokens": None,
+    }  # fmt: skip
+    first, parts = attempt(whole), attempt({**whole, "totalInputTokens": None})
+    cell = verify_bundle.Cell("full", "t", "a", 1, 1)
+    second = [
+        verify_bundle.Attempt(cell, 0, 0, "settled", [dict(turn) for turn in each.turns])
+        for each in (first, parts)
+    ]
+    names = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+
+    assert value(first, "total_input_tokens") == 100
+    assert value(first, "input_tokens") == 60
+    assert value(first, "cache_creation_input_tokens") is None
+    assert value(parts, "total_input_tokens") is None
+    assert [verify_bundle.count(each, names) for each in second] == [100, None]
 
 
 def test_delivered_is_what_the_arm_offers_and_nothing_else() -> None:

@@ -219,6 +219,7 @@ def _result(
         cost_basis=BASIS if derived is not None else None,
         usage_complete=units is not None,
         input_tokens=_uncached(reply) if by_provider else None,
+        total_input_tokens=reply.input_tokens if by_provider else None,
         output_tokens=reply.output_tokens if by_provider else None,
         cache_read_input_tokens=_cached(reply) if by_provider else None,
         tool_calls_by_name=dict(ended.evidence.started),

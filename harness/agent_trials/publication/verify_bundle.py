@@ -1132,7 +1132,10 @@ def count(each: Attempt, names: tuple[str, ...]) -> Fraction | None:
         return None
     if names[0].endswith("Tokens") and not all(turn.get("usageComplete") for turn in each.turns):
         return None
-    counts = [turn.get(name) for turn in each.turns for name in names]
+    counts: list[Any] = []
+    for turn in each.turns:
+        whole_input = len(names) > 1 and turn.get("totalInputTokens") is not None
+        counts += [turn["totalInputTokens"]] if whole_input else [turn.get(name) for name in names]
     known = [Fraction(one) for one in counts if one is not None]
     return sum(known, Fraction(0)) if len(known) == len(counts) else None
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TRANSPORT = "provider"
 MEASURED = ("wallTimeMs",)
 OF_PROVIDER = ("requestBytes", "responseBytes", "stderrBytes")
-COUNTED = ("inputTokens", "cacheReadInputTokens", "outputTokens")
+COUNTED = ("totalInputTokens", "inputTokens", "cacheReadInputTokens", "outputTokens")
 REPORTED = ("clarificationRequests", "reworkCount", "toolCalls", "firstEvidenceLatencyMs")
 CANONICAL = (
     "searchHitRate", "acceptanceChecksPassed", "acceptanceChecksTotal", "errorRate",

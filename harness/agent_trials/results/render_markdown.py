@@ -285,6 +285,9 @@ def _prices(found: Mapping[str, Any]) -> Iterator[str]:
     if "input_usd_per_million" in found:
         rates = f"input {found['input_usd_per_million']}, output {found['output_usd_per_million']}"
         yield f"Upper rates: {escape(rates)} USD per million tokens.\n"
+    if found["ofModels"]:
+        yield "Of each arm and model, USD per million tokens:\n"
+        yield from _items(found["ofModels"])
     if found["source"]:
         yield "The study says of them:\n"
         yield from _blocks(found["source"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money as amounts
+from agent_trials.results import ways
 from agent_trials.results.protocol_text import paragraphs, section
 from agent_trials.results.rows_from_ledger import pairs
 from agent_trials.study.phases import phase_arms
@@ -214,6 +215,7 @@ def prices(record: Record) -> dict[str, Any]:
     stated = blocks(paragraphs(protocol(record), "Prices"))
     return {
         **{name: settings[name] for name in (*names, "web_search_usd") if name in settings},
+        "ofModels": ways.rates(record.opening),
         "source": stated or None,
         "sourceSays": None if stated else "source and date of the prices: not stated by the study",
     }
@@ -223,6 +225,7 @@ def digests(record: Record) -> list[dict[str, str]]:
     """Return every digest with its algorithm."""
     opening = record.opening
     named = {
+        "provider commands": opening.get("providersDigest"),
         "series (folder at its first freeze)": opening["seriesId"],
         "folder": opening.get("folderDigest"),
         "schedule": opening.get("scheduleDigest"),

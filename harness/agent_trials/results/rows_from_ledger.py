@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agent_trials.study.settings import ArmSettings
 
 INPUT = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+TOTAL_INPUT = "totalInputTokens"
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "total_input_tokens": INPUT,
     "input_tokens": INPUT[:1],
@@ -169,9 +170,16 @@ def _count(attempt: Attempt, names: tuple[str, ...]) -> int | None:
         return None
     if names[0].endswith("Tokens") and not all(turn["usageComplete"] for turn in attempt.turns):
         return None
-    counts = [turn.get(name) for turn in attempt.turns for name in names]
+    counts = [count for turn in attempt.turns for count in _counts(turn, names)]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
+
+
+def _counts(turn: Mapping[str, Any], names: tuple[str, ...]) -> list[int | None]:
+    """Return the counts of a turn; of all input the one count of who counts no parts of it."""
+    if names == INPUT and turn.get(TOTAL_INPUT) is not None:
+        return [turn[TOTAL_INPUT]]
+    return [turn.get(name) for name in names]
 
 
 def _amount(turn: Mapping[str, Any], *names: str) -> Decimal | None:

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+TIER = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+CONFIGURED = (
+    ("input", "inputPerMillionUsd"),
+    ("cached input", "cachedInputPerMillionUsd"),
+    ("output", "outputPerMillionUsd"),
+)
+
+
 def models(opening: Mapping[str, Any]) -> tuple[str, ...]:
     """Return every model that was asked."""
     named = [str(way["model"]) for way in opening.get("ways", ())]
@@ -48,4 +56,23 @@ def statements(opening: Mapping[str, Any]) -> list[str]:
             f"Every task was asked of {len(slots)} models: {named}. All arms of a pair asked the"
             " same one; figures over all pairs mix the models."
         )
+    return found
+
+
+def rates(opening: Mapping[str, Any]) -> list[str]:
+    """Return the rates of each model or arm that has its own, in words; USD per million tokens."""
+    found = []
+    for way in opening.get("ways", ()):
+        settings, slot = way["transportSettings"], f" ({way['slot']})" if way["slot"] else ""
+        who = f"{way['arm']}: {way['model']}{slot} over {way['transport']}"
+        if "input_usd_per_million" in settings:
+            upper = (settings["input_usd_per_million"], settings["output_usd_per_million"])
+            found.append(f"{who}: input {upper[0]}, output {upper[1]}")
+        for tier in settings.get("prices", ()):
+            above = tier["above_prompt_tokens"]
+            per = ", ".join(f"{name} {tier[name]}" for name in TIER)
+            found.append(f"{who}, prompts above {above} tokens: {per}")
+    for each in opening.get("providerPrices", ()):
+        per = ", ".join(f"{name} {each[key]}" for name, key in CONFIGURED)
+        found.append(f"{each['arm']}: {each['model']}, as configured: {per}")
     return found

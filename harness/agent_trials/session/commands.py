@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent_trials import money
 from agent_trials.agents import provider_request
 from agent_trials.agents.provider_checks import Check
 from agent_trials.agents.provider_request import Resolved
@@ -120,6 +121,21 @@ def opening_fields(resolved: Iterable[Resolved]) -> dict[str, Any]:
             arm: any(each.provider.providerNetwork for each in found if each.arm == arm)
             for arm in dict.fromkeys(each.arm for each in found)
         },
+        "providerPrices": [_rates(each) for each in found if each.provider.pricing],
+    }
+
+
+def _rates(resolved: Resolved) -> dict[str, str]:
+    """Return the configured rates of one arm's command, USD per million tokens."""
+    pricing = resolved.provider.pricing
+    if pricing is None:
+        raise RuntimeError("a command without rates has none to be stated")
+    names = ("inputPerMillionUsd", "cachedInputPerMillionUsd", "outputPerMillionUsd")
+    amounts = zip(names, pricing.rates(), strict=True)
+    return {
+        "arm": resolved.arm,
+        "model": resolved.provider.modelId,
+        **{name: money.text(amount) for name, amount in amounts},
     }
 
 
