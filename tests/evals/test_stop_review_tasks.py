@@ -19,8 +19,7 @@ THREADS = 2
 
 def solutions(task: str) -> dict[str, tuple[str, ...]]:
     """Return the patches of every tree that is checked, the starter itself without any."""
-    variants = sorted(path.stem for path in (STUDY / "solutions" / task).glob("r*.patch"))
-    variants.remove("reference")
+    variants = sorted(path.stem for path in (STUDY / "solutions" / task / "variants").iterdir())
     trees = {name: ("reference", name) for name in variants}
     return {"original": (), "reference": ("reference",), **trees}
 
@@ -29,7 +28,7 @@ def tree(task: str, patches: tuple[str, ...], into: Path) -> Path:
     """Return the starter with patches applied, one after the other."""
     shutil.copytree(STUDY / "tasks" / task / "starter", into)
     for name in patches:
-        patch = STUDY / "solutions" / task / f"{name}.patch"
+        patch = next((STUDY / "solutions" / task).rglob(f"{name}.patch"))
         # Inside another repository git would look for the files there.
         command = ["git", "apply", "-p1", str(patch)]
         subprocess.run(

@@ -98,15 +98,18 @@ def _states(study: Graded, task: TaskSettings, key: CheckerKey) -> Iterator[tupl
     yield ORIGINAL, original
     yield REFERENCE, reference
     variants = study.folder / key.variants
-    there = {each.name for each in variants.iterdir()} if variants.is_dir() else set()
-    if odd := sorted(
-        each for each in there - {*key.requirements} if not each.startswith((".", "_"))
-    ):
+    there = {each.name.removesuffix(starter.PATCH): each for each in _entries(variants)}
+    if odd := sorted(each for each in {*there} - {*key.requirements}):
         raise WorkspaceError(f"{variants} holds {', '.join(odd)}, which is no requirement")
     for name in key.requirements:
         if name not in there:
             raise WorkspaceError(f"there is no variant {variants / name}; make one without {name}")
-        yield name, starter.overlaid(reference, variants / name)
+        yield name, starter.overlaid(reference, there[name])
+
+
+def _entries(variants: Path) -> list[Path]:
+    found = sorted(variants.iterdir()) if variants.is_dir() else []
+    return [each for each in found if not each.name.startswith((".", "_"))]
 
 
 def _checked(empty: SealedTree, found: Checker, files: Files, into: Path) -> Checked:

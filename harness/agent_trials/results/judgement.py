@@ -12,21 +12,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.errors import StudyError
+from agent_trials.ledger.openings import Openings
 from agent_trials.results import rules
 from agent_trials.results.evidence import Evidence
+from agent_trials.results.record import Fate
+from agent_trials.results.reviewed_rows import is_reviewed, reviewed
+from agent_trials.results.rows_from_ledger import pairs
 from agent_trials.results.rules import CORRECTNESS
 from agent_trials.results.verdict import decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from decimal import Decimal
 
     from agent_trials.records import Cell
     from agent_trials.results.evidence import Finding
     from agent_trials.results.record import Record
     from agent_trials.results.report import Compared
+    from agent_trials.results.reviewed import Reviewed
     from agent_trials.results.rows_from_ledger import Grade
 
 OWN_RULE = "verdict.py"
+EFFORT = "--effort"
 
 
 def judge(
@@ -92,6 +99,7 @@ def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) 
     arms = {compared.control.id, compared.treatment.id}
     pending = sum(grade.is_pending for cell, grade in graded.items() if cell.arm in arms)
     stop = record.summary.runs[0].stop
+    reviewing = manifest is not None and is_reviewed(manifest)
     return Evidence(
         control=compared.control.id,
         treatment=compared.treatment.id,
@@ -99,7 +107,48 @@ def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) 
         pending=pending if counts else 0,
         stopped=stop.reason if stop else None,
         rehearsal=record.is_rehearsal,
+        reviewed=_reviewed(record, arms) if reviewing else (),
+        review_soft_cap=_soft_cap(compared),
+        facts=_facts(record),
     )
+
+
+def _reviewed(record: Record, arms: set[str]) -> tuple[Reviewed, ...]:
+    """Return the attempts of two arms, as far as both of a pair were run to their end."""
+    manifest = record.frozen.manifest
+    if manifest is None:
+        return ()
+    whole = [
+        each
+        for pair in pairs(record.attempts)
+        if all(one.fate is Fate.SETTLED for one in pair if one.cell.arm in arms)
+        for each in pair
+        if each.cell.arm in arms
+    ]
+    return reviewed(whole, manifest, Openings(record.path))
+
+
+def _soft_cap(compared: Compared) -> Decimal | None:
+    side = compared.treatment.side_costs or compared.control.side_costs
+    return side.soft_cap_usd if side else None
+
+
+def _facts(record: Record) -> dict[str, str]:
+    """Return what a claim's scope names, as the attempts showed it."""
+    turns = [turn for each in record.attempts for turn in each.turns]
+    models = sorted({str(turn.get("resolvedModel") or turn["model"]) for turn in turns})
+    versions = sorted({str(turn["cliVersion"]) for turn in turns if turn.get("cliVersion")})
+    found = {"actor": " and ".join(models), "cli": " and ".join(versions)}
+    manifest = record.frozen.manifest
+    cli = manifest.transports.cli if manifest else None
+    if cli and EFFORT in cli.arguments[:-1]:
+        effort = cli.arguments[cli.arguments.index(EFFORT) + 1]
+        found["actor"] += f" at effort {effort}"
+    if engines := record.opening.get("engineDigests"):
+        found["product"] = ", ".join(
+            str(each) for engine in engines.values() for each in engine.values() if each
+        )
+    return {name: text for name, text in found.items() if text}
 
 
 def _none(outcome: str, sentence: str) -> dict[str, Any]:

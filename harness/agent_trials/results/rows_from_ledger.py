@@ -1,8 +1,10 @@
 """From a ledger's attempts to the rows that statistics and verdicts are made of.
 
 What counts as measured:
-    correctness     the grade's score; None while it is pending, and for a blocked attempt
-    cost_usd        ``costUsd``, the sum over turns; else bounds, as far as they are recorded
+    correctness     the grade's score; None while it is pending, and for a blocked attempt; where a
+                    checker looked at the tree, what it said after the last turn
+    cost_usd        ``costUsd``, the sum over turns, with what the arm's product spent by itself;
+                    else bounds, as far as they are recorded
     token counts    of a completed attempt whose usage is complete
     anything else   of a completed attempt
 What was refused, blocked or cut off has no value and no bounds. The treatment was delivered in a
@@ -61,11 +63,21 @@ class Grade:
         return self.outcome == "pending"
 
 
+NOT_CHECKED = "not-checked"
+CORRECT = Grade("correct", Decimal(1))
+INCORRECT = Grade("incorrect", Decimal(0))
+
+
 def grades_of(record: Record) -> dict[Cell, Grade]:
     """Return the grade of every attempt that was settled, by its first turn's cell."""
     found = {}
+    for each in record.attempts:
+        if (grade := _checked(each)) is not None:
+            found[each.cell] = grade
     for row in sorted(record.grades.rows, key=lambda each: each.cell):
         cell = Cell(row.cell.phase, row.cell.task, row.cell.arm, row.cell.repetition)
+        if cell in found:
+            continue  # what a checker said of the tree needs no adjudicator
         outcome = "pending" if row.outcome is None else row.outcome.value
         if row.reason == grades.DISAGREEMENT:
             outcome = "disagreement"
@@ -140,12 +152,13 @@ def cost(attempt: Attempt) -> Value:
     """Return what the attempt cost, USD."""
     if not attempt.turns:
         return None
+    product = [_product(turn) for turn in attempt.turns]
     known = [_amount(turn, "costUsd") for turn in attempt.turns]
     if None not in known:
-        return _sum(known)
+        return _sum(known + product)
     return Missing(
-        _sum([_amount(turn, "costUsd", "costLowerUsd") for turn in attempt.turns]),
-        _sum([_amount(turn, "costUsd", "costUpperUsd") for turn in attempt.turns]),
+        _sum([_amount(turn, "costUsd", "costLowerUsd") for turn in attempt.turns] + product),
+        _sum([_amount(turn, "costUsd", "costUpperUsd") for turn in attempt.turns] + product),
     )
 
 
@@ -153,6 +166,8 @@ def delivered(attempt: Attempt, arm: ArmSettings) -> bool | None:
     """Return whether the attempt used what its arm offers and nothing else; None if not known."""
     if attempt.status != COMPLETED:
         return None
+    if any(turn.get("sideCosts") for turn in attempt.turns):
+        return any(turn["sideCosts"]["calls"] for turn in attempt.turns) == bool(arm.side_costs)
     calls = [turn.get("mcpToolCalls") for turn in attempt.turns]
     if None in calls:
         return None
@@ -185,6 +200,22 @@ def _counts(turn: Mapping[str, Any], names: tuple[str, ...]) -> list[int | None]
 def _amount(turn: Mapping[str, Any], *names: str) -> Decimal | None:
     found = next((turn[name] for name in names if turn.get(name) is not None), None)
     return None if found is None else Decimal(found)
+
+
+def _product(turn: Mapping[str, Any]) -> Decimal | None:
+    """Return what the arm's product spent in a turn; calls of unknown cost at their soft cap."""
+    side = turn.get("sideCosts")
+    return Decimal(side["chargedUsd"]) if side else Decimal(0)
+
+
+def _checked(attempt: Attempt) -> Grade | None:
+    """Return the grade by a hidden checker, None where none looked after the last turn."""
+    said = attempt.turns[-1].get("checker") if attempt.turns else None
+    if said is None:
+        return None
+    if said["passed"] is None:
+        return Grade(NOT_CHECKED, None, said["problem"])
+    return CORRECT if said["passed"] else INCORRECT
 
 
 def _sum(amounts: list[Decimal | None]) -> Decimal | None:

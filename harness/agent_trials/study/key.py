@@ -42,7 +42,8 @@ class CheckerKey:
 
     ``command`` may hold ``{python}``, ``{study}``, ``{tree}`` and the study's parameters.
     ``reference`` is a folder over the starter that passes, ``variants`` one with a folder over that
-    for each of the ``requirements``, in which only that one is not fulfilled.
+    for each of the ``requirements``, in which only that one is not fulfilled. A unified diff, a
+    file whose name ends in ``.patch``, stands for a folder.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID

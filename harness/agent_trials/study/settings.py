@@ -343,6 +343,28 @@ class SideCostSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReviewSettings:
+    """What an arm's product says of its reviews in the same file, and under which keys.
+
+    ``event`` is one review, ``continued`` that the agent was made to go on after it. A judgement is
+    ``correct`` (the agent should correct its work), ``on_track`` or ``unknown``; the known ids are
+    those that the review was offered to cite.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    event: Text
+    continued: Text
+    judgement_field: Text = "judgement"
+    goals_field: Text = "goal_ids"
+    evidence_field: Text = "evidence_ids"
+    known_goals_field: Text = "goals"
+    known_evidence_field: Text = "evidence"
+    reason_field: Text = "reason"
+    wall_field: Text | None = None
+    scope_field: Text | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PriceTier:
     """USD per million tokens for requests whose prompt is above this many tokens."""
 
@@ -395,6 +417,7 @@ class ArmSettings(LaunchSettings, OwnRates):
     setup: tuple[Command, ...] = ()
     registration: RegistrationSettings | None = None
     rules: RulesSettings | None = None
+    reviews: ReviewSettings | None = None
     mcp_servers: Mapping[
         Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")], McpServerSettings
     ] = field(default_factory=dict)

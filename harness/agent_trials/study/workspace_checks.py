@@ -9,6 +9,7 @@ Each function is one rule:
     a further turn can find its session again                        -> _session, _follow_up
     what an arm adds takes nothing away that both arms must share    -> _launches
     a product's file of events has a place                           -> _side_costs
+    reviews stand in such a file, and their stops leave snapshots    -> _reviews
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ def workspace_findings(manifest: Manifest) -> Iterator[Finding]:
     for index, arm in enumerate(manifest.arms):
         yield from _launches(("arms", index), arm)
         yield from _side_costs(("arms", index, "side_costs"), arm)
+        yield from _reviews(("arms", index, "reviews"), arm, manifest)
     if manifest.transports.cli is not None:
         yield from _permissions(manifest, manifest.transports.cli)
         yield from _hooks(manifest, manifest.transports.cli)
@@ -163,6 +165,17 @@ def _launches(path: KeyPath, arm: ArmSettings) -> Iterator[Finding]:
             if name in launch.unset:
                 what = "it is set and taken away"
                 yield Finding((*place, "environment", name), what, "keep one of the two")
+
+
+def _reviews(path: KeyPath, arm: ArmSettings, manifest: Manifest) -> Iterator[Finding]:
+    if arm.reviews is None:
+        return
+    if arm.side_costs is None:
+        yield Finding(path, "are read from the file of side_costs", "add arms.side_costs")
+    tree = manifest.workspace.tree
+    if tree is None or not tree.stop_snapshots:
+        what = "a review is of a stop, and stops leave no snapshot"
+        yield Finding(path, what, "write workspace.tree.stop_snapshots = true")
 
 
 def _side_costs(path: KeyPath, arm: ArmSettings) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from agent_trials import canonical
 from agent_trials.errors import WorkspaceError
 from agent_trials.records import SealedFile, SealedTree
+from agent_trials.workspace import unified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 DOT = "dot_"
 DELETIONS = "_delete.txt"
+PATCH = ".patch"
 _LEFT_BEHIND = {"__pycache__", ".DS_Store"}
 _EXECUTABLE = 0o100
 
@@ -43,15 +45,30 @@ def overlaid(
 ) -> dict[str, tuple[bytes, bool]]:
     """Return the files with those of a folder over them, without what its ``_delete.txt`` names.
 
+    Instead of a folder it may be a unified diff, a file whose name ends in ``.patch``.
+
     Raises:
-        WorkspaceError: a file that is to be deleted is not there, or the folder cannot be read.
+        WorkspaceError: a file that is to be deleted is not there, the folder cannot be read, or the
+            diff does not fit.
     """
+    if folder.suffix == PATCH:
+        return _patched(below, folder)
     found = {**below, **read(folder)}
     listed, _ = found.pop(DELETIONS, (b"", False))
     for name in listed.decode("utf-8").split():
         if found.pop(name, None) is None:
             raise WorkspaceError(f"{folder / DELETIONS} names {name}, which is not there")
     return found
+
+
+def _patched(below: Mapping[str, tuple[bytes, bool]], diff: Path) -> dict[str, tuple[bytes, bool]]:
+    try:
+        text = diff.read_bytes()
+    except OSError as error:
+        raise WorkspaceError(f"{diff} cannot be read: {error.strerror}; name a diff") from error
+    contents = {name: data for name, (data, _) in below.items()}
+    patched = unified.applied(contents, text, diff.name)
+    return {name: (data, name in below and below[name][1]) for name, data in patched.items()}
 
 
 def write(files: Mapping[str, tuple[bytes, bool]], folder: Path) -> None:
