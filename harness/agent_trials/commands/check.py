@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         "agent-trials check evals/doc_bridge",
         "agent-trials check evals/*",
         "agent-trials check evals/doc_bridge --ledger pilot.jsonl",
-        "agent-trials check evals/stop_review --tasks",
+        "agent-trials check evals/stop_review --tasks --param product=fixtures/reviewer/reviewer",
     ),
 )
 @click.argument(
@@ -53,6 +53,13 @@ if TYPE_CHECKING:
     " requirement.",
 )
 @click.option("--task", "only", metavar="ID", multiple=True, help="With --tasks: only this task.")
+@click.option(
+    "--param",
+    "parameters",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="With --tasks: a value of the study's [parameters], as for a run.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -61,6 +68,7 @@ def command(
     *,
     prove: bool,
     only: tuple[str, ...],
+    parameters: tuple[str, ...],
 ) -> None:
     """Say everything that is wrong or doubtful in STUDIES (their folders), at once.
 
@@ -78,6 +86,8 @@ def command(
     """
     if only and not prove:
         raise click.UsageError("--task chooses among the tasks of --tasks; give that too")
+    if parameters and not prove:
+        raise click.UsageError("--param is for the set-up of --tasks; give that too")
     try:
         loaded = manifest.load_all(studies)
     except StudyError as error:
@@ -95,11 +105,11 @@ def command(
         for line in _report(study, examined, pilot):
             click.echo(line)
         if prove:
-            wrong = _prove(study, only) or wrong
+            wrong = _prove(study, only, parameters) or wrong
     ctx.exit(1 if wrong else 0)
 
 
-def _prove(study: Study, only: tuple[str, ...]) -> bool:
+def _prove(study: Study, only: tuple[str, ...], parameters: tuple[str, ...]) -> bool:
     """Prove the study's checkers, saying each task as it is done; True where one cannot say no."""
     from agent_trials.graders import proof  # noqa: PLC0415 - only where it is asked for
 
@@ -108,7 +118,7 @@ def _prove(study: Study, only: tuple[str, ...]) -> bool:
         if name not in known:
             raise click.UsageError(f"--task {name}: {nearest(name, known, 'the tasks are')}")
     tasks = [task for task in study.manifest.tasks if not only or task.id in only]
-    values = {name: setting.default or "" for name, setting in study.manifest.parameters.items()}
+    values = _values(study, parameters)
     wrong = proved = 0
     for each in proof.prove(proof.Graded(study.folder, study.manifest, study.key, values), tasks):
         proved += 1
@@ -120,6 +130,19 @@ def _prove(study: Study, only: tuple[str, ...]) -> bool:
     if not proved:
         click.echo("  no task has a hidden checker")
     return bool(wrong)
+
+
+def _values(study: Study, parameters: tuple[str, ...]) -> dict[str, str]:
+    """Return the study's parameters, the given ones before the defaults."""
+    declared = study.manifest.parameters
+    values = {name: setting.default or "" for name, setting in declared.items()}
+    for written in parameters:
+        name, equals, value = written.partition("=")
+        if not equals or name not in declared:
+            remedy = nearest(name, declared, "the parameters are")
+            raise click.UsageError(f"--param {written}: {remedy}; write KEY=VALUE")
+        values[name] = value
+    return values
 
 
 def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[str]:
