@@ -11,7 +11,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_trials import money
-from agent_trials.errors import AgentError, McpServerError, TrialsError, WorkspaceError
+from agent_trials.errors import (
+    AgentError,
+    McpServerError,
+    TrialsError,
+    UnequalError,
+    WorkspaceError,
+)
 from agent_trials.ledger.charges import METERED
 from agent_trials.records import AttemptResult, Observation, Status
 from agent_trials.workspace import site, tree
@@ -24,8 +30,11 @@ if TYPE_CHECKING:
     from agent_trials.standby import Spare
     from agent_trials.workspace.site import Collected
 
+UNEQUAL = "equal-files-differ"
+"""The problem of an attempt whose project is not the other arms': no repetition mends it."""
 PROBLEM_OF = {
     WorkspaceError: (Status.INVALID_SETUP, "workspace"),
+    UnequalError: (Status.INVALID_SETUP, UNEQUAL),
     McpServerError: (Status.INVALID_SETUP, "mcp-server"),
     AgentError: (Status.FAILED, "agent-not-started"),
 }

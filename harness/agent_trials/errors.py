@@ -19,6 +19,7 @@
     │   ├── FollowUpRefusedError      a further turn that was refused: the run says nothing
     │   └── RunStoppedError      the run was stopped earlier
     ├── WorkspaceError           git, export or checkout
+    │   └── UnequalError         files that must be the same in all arms are not
     ├── McpServerError           a server that does not start, answer or offer what it should
     ├── AgentError               an agent that cannot be started at all
     ├── EvaluationError          an evaluation of patches that cannot be run or used
@@ -186,6 +187,10 @@ class RunStoppedError(AdmissionError):
 
 class WorkspaceError(TrialsError):
     """A corpus, checkout or export that is not what the study names."""
+
+
+class UnequalError(WorkspaceError):
+    """Files that must be the same whenever a task's tree is laid out are not."""
 
 
 class McpServerError(TrialsError):

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+import select
+import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from agent_trials import cli
 from tree_lab import FAILS, PASSES, REPAIRED, TreeLab
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from syrupy.assertion import SnapshotAssertion
@@ -161,3 +167,74 @@ def _shown(lab: TreeLab, value: Any) -> str:  # noqa: ANN401 - what a process wa
     """Return it without what differs in every attempt and on every machine."""
     text = PER_ATTEMPT.sub("…", repr(value)).replace(str(lab.place), "PLACE")
     return re.sub(r"127\.0\.0\.1:[0-9]+", "LOOPBACK", text)
+
+
+def _interrupt(lab: TreeLab, when: Callable[[], bool]) -> None:
+    """Rehearse, and press Ctrl-C as soon as something is so."""
+    process = lab.start()
+    deadline = time.monotonic() + 60
+    while not when() and process.poll() is None and time.monotonic() < deadline:
+        select.select([], [], [], 0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+
+
+def test_an_interrupted_follow_up_is_settled_and_leaves_nothing(tmp_path: Path) -> None:
+    """Its whole reservation stays charged; the run says why it ended."""
+    lab = TreeLab(tmp_path, questions=("calibration", "one"))
+    lab.behave({"plain": [FAILS, {**PASSES, "hang": True}], "review": [PASSES]})
+    _interrupt(lab, lambda: len(lab.records()) > 1)
+
+    found = lab.observations()[PLAIN_2]
+    assert (found["status"], found["chargedUsd"]) == ("interrupted", "0.1")
+    assert [each["reason"] for each in lab.events("run-stopped")] == ["interrupted"]
+    assert lab.events("run-closed")[0]["reservedUsd"] == "0"
+    assert not any(each.name.startswith("workspace") for each in lab.place.iterdir())
+
+
+def test_a_turn_whose_checker_was_interrupted_is_settled_without_a_verdict(
+    tmp_path: Path,
+) -> None:
+    """The agent's money is known; the run stops, for a further turn may be owed."""
+    lab = TreeLab(tmp_path, questions=("calibration", "one"))
+    begun = tmp_path / "begun"
+    hanging = (
+        "import pathlib, time\n"
+        "if 'half' in pathlib.Path('app.py').read_text():\n"
+        f"    pathlib.Path({str(begun)!r}).touch()\n"
+        "    time.sleep(60)\n"
+    )
+    check = lab.folder / "checkers" / "check.py"
+    check.write_text(hanging + check.read_text(encoding="utf-8"), encoding="utf-8")
+    lab.behave({"plain": [FAILS], "review": [PASSES]})
+    _interrupt(lab, begun.exists)
+
+    found = lab.observations()[PLAIN_1]
+    assert (found["status"], found["checker"]) == ("completed", None)
+    assert [each["reason"] for each in lab.events("run-stopped")] == ["not-checked"]
+    assert not any(each.name.startswith("workspace") for each in lab.place.iterdir())
+
+
+def test_a_paid_trial_uses_one_login_for_both_arms_and_leaves_nothing_in_it(
+    tmp_path: Path,
+) -> None:
+    """Sessions and memory of an attempt are gone before the next; the login stays as it is."""
+    lab = TreeLab(tmp_path, questions=("calibration", "one"))
+    lab.behave({"plain": [FAILS, PASSES], "review": [PASSES]})
+    login = tmp_path / "login"
+    (login / "projects" / "old" / "memory").mkdir(parents=True)
+    (login / ".credentials.json").write_text("{}", encoding="utf-8")
+    arguments = ("--approve-budget", "-m", "smoke")
+    paid = {"STUDY_MODEL": "claude-haiku-5-5", "STUDY_BUDGET_USD": "12"}
+    refused = lab.run(*arguments, **paid)
+    CliRunner().invoke(cli.main, ["freeze", str(lab.folder)])
+    lab.run(*arguments, "--config-dir", str(login), **paid)
+
+    assert "--config-dir: the study's login has a folder of its own" in refused.stderr
+    assert lab.events("run-opened")[0]["capUsd"] == "1.5"  # the phase's own limit
+    assert {each["environment"]["CLAUDE_CONFIG_DIR"] for each in lab.records()} == {str(login)}
+    assert not (login / "projects" / "old").exists()
+    assert len([*(login / "projects").iterdir()]) == 1
+    assert [line["observation"]["status"] for line in lab.events("attempt-settled")] == [
+        "completed"
+    ] * 3

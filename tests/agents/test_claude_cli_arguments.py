@@ -4,14 +4,21 @@ import json
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agent_trials.agents import claude_cli
 from agent_trials.agents.cli_arguments import arguments, is_streamed
 from agent_trials.errors import AgentError
-from agent_trials.records import AttemptRequest, McpServer, SealedCorpus
+from agent_trials.records import (
+    AttemptRequest,
+    Kept,
+    Launch,
+    McpServer,
+    SealedCorpus,
+    Surroundings,
+)
 from agent_trials.study.settings import DEFAULT_ARGUMENTS, CliSettings
 from recordings import PRICES, SERVER_TOOLS, recording
 
@@ -166,3 +173,37 @@ def test_an_array_without_exactly_one_way_is_refused(array: tuple[str, ...], wor
         is_streamed(settings)
 
     assert word in problem.what
+
+
+SESSION = replace(SETTINGS, arguments=("-p", "--model", "{model}", "{session}", "{prompt}"))
+AROUND = Surroundings(*(Path("/around", name) for name in ("h", "c", "t", "p", "s")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ("--session-id", "new-id")),
+        ({"kept": Kept(Path("/tree"), AROUND, "old-id")}, ("--resume", "old-id")),
+        ({"launch": Launch(("/opt/wrap",), names_session=True)}, ()),
+        (
+            {"launch": Launch(names_session=True), "kept": Kept(Path("/t"), AROUND, "old-id")},
+            ("--resume", "old-id"),
+        ),
+    ],
+    ids=["first turn", "further turn", "the launcher names it", "and a further turn"],
+)
+def test_every_arm_has_a_session_that_a_further_turn_goes_on_with(
+    changes: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    """A launcher that adds an id of its own must not be given a second one."""
+    made = arguments(SESSION, replace(CONTROL, **changes), session="new-id")
+
+    assert made[3:-1] == words
+
+
+def test_an_arms_own_arguments_stand_before_the_studys() -> None:
+    """Behind them a variadic option would swallow the prompt."""
+    launch = Launch(arguments=("--append-system-prompt", "Be brief."))
+    made = arguments(SESSION, replace(CONTROL, launch=launch))
+
+    assert made[:3] == ("--append-system-prompt", "Be brief.", "-p")

@@ -17,7 +17,14 @@ from agent_trials.agents.cli_environment import (
     shown,
 )
 from agent_trials.errors import AgentError
-from agent_trials.records import AttemptRequest, McpServer, SealedCorpus, Secret
+from agent_trials.records import (
+    AttemptRequest,
+    Launch,
+    McpServer,
+    SealedCorpus,
+    Secret,
+    Surroundings,
+)
 from agent_trials.study.settings import CliSettings
 from recordings import PRICES
 
@@ -207,3 +214,48 @@ def test_what_is_shown_holds_no_secret_and_does_not_tell_who_the_operator_is(
         assert "operator" not in "".join(told.values())
         assert KEY not in "".join(told.values())
         assert str(tmp_path) not in "".join(told.values())
+
+
+FOLDER_STUDY = replace(LOGIN_STUDY, credential="config-dir")
+
+
+def around(tmp_path: Path) -> Surroundings:
+    """Return the surroundings of a writable workspace."""
+    return Surroundings(*(tmp_path / name for name in ("h", "c", "t", "bin", "s")))
+
+
+def test_a_login_of_its_own_is_used_where_it_lies_with_a_fresh_home(tmp_path: Path) -> None:
+    """Neither the operator's memory nor their global hooks come with it."""
+    login = tmp_path / "login"
+    request = replace(PAID, surroundings=around(tmp_path), config_dir=login)
+    made = environment(FOLDER_STUDY, request, OPERATOR, tmp_path)
+
+    assert made["CLAUDE_CONFIG_DIR"] == str(login)
+    assert made["HOME"] == str(tmp_path / "h")
+    assert made["PATH"] == f"{tmp_path / 'bin'}:{OPERATOR['PATH']}"
+    assert KEY not in "".join(made.values())
+    assert shown(made, FOLDER_STUDY, request)["CLAUDE_CONFIG_DIR"] == "withheld"
+
+
+def test_a_rehearsal_never_comes_near_the_login(tmp_path: Path) -> None:
+    """Not even where its folder is named."""
+    request = replace(REHEARSAL, surroundings=around(tmp_path), config_dir=tmp_path / "login")
+    made = environment(FOLDER_STUDY, request, OPERATOR, tmp_path)
+
+    assert made["CLAUDE_CONFIG_DIR"] == str(tmp_path / "c")
+
+
+def test_a_paid_attempt_without_the_folder_of_its_login_is_not_started(tmp_path: Path) -> None:
+    """It would fall back on a login that somebody else uses, or on none."""
+    with pytest.raises(AgentError, match="give --config-dir"):
+        environment(FOLDER_STUDY, PAID, OPERATOR, tmp_path)
+
+
+def test_an_arm_adds_and_takes_away_its_own_variables(tmp_path: Path) -> None:
+    """Everything else is as in the other arm."""
+    request = replace(REHEARSAL, surroundings=around(tmp_path))
+    plain = environment(FOLDER_STUDY, request, {}, tmp_path)
+    launch = Launch(environment={"REVIEW": "1"}, unset=("CLAUDE_CODE_MAX_RETRIES",))
+    made = environment(FOLDER_STUDY, replace(request, launch=launch), {}, tmp_path)
+
+    assert set(made) ^ set(plain) == {"REVIEW", "CLAUDE_CODE_MAX_RETRIES"}

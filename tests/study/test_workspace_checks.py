@@ -59,6 +59,7 @@ def test_the_study_as_it_is_breaks_none(written: TreeLab) -> None:
         ('{ REVIEW = "1" }', '{ PATH = "/x" }', "the harness alone decides on this variable"),
         ('{ REVIEW = "1" }', '{ MY_API_KEY = "x" }', "the harness alone decides on this variable"),
         ('{ REVIEW = "1" }', '{ REVIEW = "1" }\nunset = ["REVIEW"]', "it is set and taken away"),
+        ('{ REVIEW = "1" }', '{ A = "1" }\nunset = ["PATH"]', "PATH is the same in every arm"),
         ('path = "{home}/', 'path = "/tmp/', "does not say where the file is"),
         ('path = "{home}/', 'path = "{home}/../', "does not say where the file is"),
         ('equal = [".claude', 'equal = ["../.claude', "is no path inside the tree"),
@@ -68,7 +69,8 @@ def test_the_study_as_it_is_breaks_none(written: TreeLab) -> None:
         "no mode pinned", "auto", "no hook events", "restricted", "no session", "not persisted",
         "operator's login", "no starter", "starter gone", "starter outside", "another kind",
         "prompt is a command", "resumed", "shared option", "shared variable", "credential",
-        "set and unset", "file anywhere", "file above", "equal outside", "no limit",
+        "set and unset", "unset for all", "file anywhere", "file above", "equal outside",
+        "no limit",
     ],
 )  # fmt: skip
 def test_names_what_would_spoil_the_comparison(

@@ -96,6 +96,7 @@ class StudyRun:
         self.base_url = base_url
         self.spare = spare
         self.closed = False
+        self.owes_turn = False  # a first turn failed its checker, and the next is not taken yet
         self.tasks = {task.id: task for task in plan.study.manifest.tasks}
         self.planned = {each.cell: each for each in plan.attempts}
         self.pairs: dict[int, list[PlannedAttempt]] = {}
@@ -225,7 +226,8 @@ class StudyRun:
     def may_repeat(self, result: AttemptResult) -> bool:
         """Return whether a turn whose infrastructure failed may be taken again in place."""
         allowed = self.plan.study.manifest.schedule.infra_reruns
-        return is_infrastructure(result) and self.journal.reruns < allowed
+        hopeless = attempt.UNEQUAL in result.observation.problems
+        return is_infrastructure(result) and not hopeless and self.journal.reruns < allowed
 
     def settle(
         self,
@@ -270,9 +272,9 @@ class StudyRun:
         return len(self.journal.reserved_cells())
 
     def remaining(self) -> bool:
-        """Return whether some planned attempt was neither reserved nor refused."""
+        """Return whether some planned attempt, or a turn that must follow, was never reserved."""
         reserved = self.journal.reserved_cells()
-        return any(each.cell not in reserved for each in self.plan.remaining)
+        return self.owes_turn or any(each.cell not in reserved for each in self.plan.remaining)
 
     def stops(self, planned: PlannedAttempt, result: AttemptResult) -> bool:
         """Return whether the study's rule ends the run after this attempt."""

@@ -136,7 +136,7 @@ class Runs:
                 scripted_api,
             )
 
-            base_url = self._resources.enter_context(scripted_api())
+            base_url = self._resources.enter_context(scripted_api(plan.study.folder))
         run = opening.open_run(plan, prepared, self._project, base_url, now, spare=self._spare)
         self.open_runs[plan.study.folder, plan.phase] = run
         self.header += text.heading(plan, run.journal.head)

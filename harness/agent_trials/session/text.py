@@ -44,12 +44,20 @@ def heading(plan: RunPlan, head: str) -> list[str]:
     return [
         f"agent-trials: {mode}: {plan.name}, {attempts} attempts over {plan.transport}",
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
+        *_further(plan, total),
         f"agent-trials: head {head}",
         *(f"agent-trials: {line}" for line in compared(plan.study.manifest, plan.phase)),
         *(f"agent-trials: {line}" for line in phases.sampled(plan.study.manifest, plan.phase)),
         *(f"agent-trials: {line}" for prior in plan.priors for line in _prior(prior)),
         *_required(plan),
     ]
+
+
+def _further(plan: RunPlan, total: str) -> list[str]:
+    """Return what further turns reserve at most, where the study has them."""
+    if plan.study.manifest.follow_up is None:
+        return []
+    return [f"agent-trials: follow-up turns reserve at most as much again ({total} USD)"]
 
 
 def compared(manifest: Manifest, phase: str) -> list[str]:
@@ -150,7 +158,9 @@ def _counts(found: Summary) -> str:
         "refused": len(found.refused),
         "blocked": len(found.blocked or ()),
     }
-    return ", ".join(f"{count} {name}" for name, count in parts.items() if count) or "nothing begun"
+    said = ", ".join(f"{count} {name}" for name, count in parts.items() if count)
+    further = sum(each.cell.turn > 1 for each in found.settled)
+    return (said or "nothing begun") + (f" ({further} of them further turns)" if further else "")
 
 
 def _by_arm(found: Summary) -> dict[str, list[str]]:

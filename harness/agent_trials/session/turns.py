@@ -50,15 +50,19 @@ class Turns:
             settled, result = self._turn(planned, request, found)
             if self._is_followed(result):
                 settled, _ = self._follow(planned, request, found)
+            self._run.owes_turn = False
             return dataclasses.replace(settled, notes=tuple(self._notes))
         finally:
             self._let_go()
 
-    def _is_followed(self, result: AttemptResult) -> bool:
+    def _is_owed(self, result: AttemptResult) -> bool:
+        """Return whether the study wants a further turn after this one."""
         said = result.observation.checker
         failed = said is not None and said["passed"] is False
-        follow_up = self._run.plan.study.manifest.follow_up
-        return bool(follow_up and failed and self._kept and not self._run.journal.stopped)
+        return failed and self._run.plan.study.manifest.follow_up is not None
+
+    def _is_followed(self, result: AttemptResult) -> bool:
+        return bool(self._is_owed(result) and self._kept and not self._run.journal.stopped)
 
     def _follow(
         self, planned: PlannedAttempt, request: AttemptRequest, found: Checker | None
@@ -92,6 +96,8 @@ class Turns:
             again = self._run.may_repeat(result)
             if not is_infrastructure(result):
                 result = self._checked(planned, result, found, started)
+            if first:
+                self._run.owes_turn = self._is_owed(result)
             settled = self._run.settle(planned, result, started, repeats=again)
             self._note(planned, result, again=again)
             if not again:
@@ -147,8 +153,9 @@ class Turns:
 def with_checks(found: Checker, result: AttemptResult, kept: Kept) -> AttemptResult:
     """Return a turn's result with what the checker says of the tree, and of each stop in it."""
     final = checker.check(found, kept.workspace)
-    transcript = result.artifacts.get("transcript", b"")
-    said = final.to_json() | {"pathHits": checker.hits(found, transcript)}
+    names = ("transcript", "stderr", "sideEvents")
+    streams = [result.artifacts.get(name, b"") for name in names]
+    said = final.to_json() | {"pathHits": checker.hits(found, *streams)}
     stops = result.observation.stops
     if stops:
         stops = tuple(_with_stops(found, result, stops))

@@ -165,6 +165,10 @@ def _launches(path: KeyPath, arm: ArmSettings) -> Iterator[Finding]:
             if name in launch.unset:
                 what = "it is set and taken away"
                 yield Finding((*place, "environment", name), what, "keep one of the two")
+        for index, name in enumerate(launch.unset):
+            if is_credential(name) or name in _SHARED:
+                what = f"{name} is the same in every arm"
+                yield Finding((*place, "unset", index), what, "take it out of the arm")
 
 
 def _reviews(path: KeyPath, arm: ArmSettings, manifest: Manifest) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical
-from agent_trials.errors import WorkspaceError
+from agent_trials.errors import UnequalError, WorkspaceError
 from agent_trials.records import Kept, Surroundings
 from agent_trials.workspace import commands, hardened, neutral, snapshots, starter, stop_hook
 from agent_trials.workspace.export import is_sealed
@@ -196,7 +196,7 @@ def _lay_out(sealed: SealedTree, made: Tree) -> None:
     made.equal_digest = equal_digest(made.folder, compared(sealed))
     if sealed.equal_digest not in {None, made.equal_digest}:
         names = ", ".join(compared(sealed))
-        raise WorkspaceError(
+        raise UnequalError(
             f"the set-up of {sealed.name} made other files than the preflight's did: {names}; make"
             " the set-up the same every time"
         )
