@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from agent_trials.records import McpServer, PlannedAttempt, Sealed
     from agent_trials.session.controller import Controller
+    from agent_trials.session.evaluating import Evaluation
     from agent_trials.session.grading import Adjudication
     from agent_trials.session.item import Attempt, Gate
 
@@ -36,7 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the standard markers; a dry run writes no byte code."""
     for phase in session_options.STANDARD_PHASES:
         config.addinivalue_line("markers", session_options.marker_line(phase))
-    config.addinivalue_line("markers", session_options.GRADING_LINE)
+    for line in session_options.JOB_LINES:
+        config.addinivalue_line("markers", line)
     if config.option.collectonly:
         config.stash[BYTECODE] = sys.dont_write_bytecode
         sys.dont_write_bytecode = True
@@ -81,7 +83,7 @@ def pytest_pycollect_makemodule(
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item per planned attempt, or per observation to be graded."""
+    """Make one item per planned attempt, observation to be graded, or arm to be evaluated."""
     if CONTROLLER in metafunc.config.stash:
         metafunc.config.stash[CONTROLLER].collection.parametrize(metafunc)
 
@@ -160,6 +162,20 @@ def adjudication(
 ) -> Adjudication:
     """The grading of one observation; ``adjudication.grade()`` asks and settles."""
     return pytestconfig.stash[CONTROLLER].adjudication(request.node, blind_id)
+
+
+@pytest.fixture
+def evaluated_name() -> str:
+    """The arm or control that an item evaluates; given by the plugin."""
+    raise RuntimeError("evaluated_name is given to the items of -m evaluate")
+
+
+@pytest.fixture
+def evaluation(
+    request: pytest.FixtureRequest, pytestconfig: pytest.Config, evaluated_name: str
+) -> Evaluation:
+    """The evaluation of one arm's patches; ``evaluation.evaluate()`` runs and records it."""
+    return pytestconfig.stash[CONTROLLER].evaluation(request.node, evaluated_name)
 
 
 @pytest.fixture(scope="session")

@@ -155,7 +155,7 @@ def test_refuses_without_a_ledger_and_with_a_phase(lab: Lab, answered: Path) -> 
     assert (missing.code, both.code, elsewhere.code) == (4, 4, 4)
     assert "grading needs the ledger of the attempts" in missing.err
     assert "grade by itself" in both.err
-    assert "it chooses among gradings" in elsewhere.err
+    assert "it is an option of adjudicate" in elsewhere.err
 
 
 def test_an_adjudicator_that_fails_its_controls_grades_nothing(tmp_path: Path) -> None:

@@ -121,6 +121,14 @@ class GradeRecord:
     outcome: str | None = None
 
 
+@dataclass(frozen=True)
+class EvaluationRecord:
+    """The latest report of an arm or of a control: of which predictions, and its own digest."""
+
+    predictions: str
+    report: str
+
+
 class State:
     """What the lines so far come to.
 
@@ -128,6 +136,7 @@ class State:
         runs: every run, in order; the last one is the only one that may reserve.
         cells: every cell that was ever reserved.
         grades: every grade that was ever reserved.
+        evaluations: the latest report of each arm and each control, by kind and name.
         holds: the latest run's admitted pairs.
         reruns: infrastructure reruns in place so far.
     """
@@ -139,6 +148,7 @@ class State:
         self.runs: list[Run] = []
         self.cells: dict[Cell, CellRecord] = {}
         self.grades: dict[Grade, GradeRecord] = {}
+        self.evaluations: dict[tuple[str, str], EvaluationRecord] = {}
         self.holds: dict[int, Hold] = {}
         self.reruns = 0
         self._open: dict[tuple[int, Cell | Grade], Decimal] = {}

@@ -18,6 +18,7 @@ class Event(StrEnum):
     GRADE_RESERVED = "grade-reserved"
     GRADE_SETTLED = "grade-settled"
     ADJUDICATED = "adjudicated"
+    EVALUATED = "evaluated"
     RUN_STOPPED = "run-stopped"
     RUN_CLOSED = "run-closed"
     APPROVED = "approved"

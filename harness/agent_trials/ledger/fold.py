@@ -9,6 +9,8 @@ The same rules bind the writer, who asks before it writes, and the verifier, who
     what has no hold (a follow-up turn, a rerun in place, a grade) is admitted by itself
     a cell is reserved again only where the run's policy allows it; a grade only while pending
     a settlement ends exactly one open reservation, and charges what ``charges`` demands
+    a report names an arm or a control and classes whole; another one for the same predictions
+    says which one it replaces
     a closing line states what the lines come to
 Each is one ``_broken`` below. An event that is not known is kept and changes nothing.
 """
@@ -20,7 +22,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agent_trials import canonical, money
 from agent_trials.errors import LedgerBrokenError, MoneyError
 from agent_trials.ledger import charges, shapes
-from agent_trials.ledger.budget import Grade, GradeRecord, Hold, Run, State, Stop
+from agent_trials.ledger.budget import (
+    EvaluationRecord,
+    Grade,
+    GradeRecord,
+    Hold,
+    Run,
+    State,
+    Stop,
+)
 from agent_trials.ledger.events import Event
 from agent_trials.ledger.policy import CellRecord, Policy
 
@@ -32,6 +42,12 @@ if TYPE_CHECKING:
     from agent_trials.records import Cell
 
     Fields = Mapping[str, Any]
+
+
+CLASSES = frozenset({"resolved", "unresolved", "empty-patch", "error", "missing-patch"})
+"""What an evaluation may come to for one task."""
+FAILED = frozenset({"unresolved", "error"})
+"""The classes in which the ground may have failed, and not the patch."""
 
 
 class BrokenRuleError(ValueError):
@@ -95,6 +111,26 @@ def opening_problem(state: State, fields: Fields) -> str | None:
             return f"its {name} is {fields[name]} and the ledger's is {before[name]}"
     if not _origins(before) <= _origins(fields):
         return "it leaves out a prior ledger that the run before counted"
+    return None
+
+
+def evaluation_problem(state: State, fields: Fields) -> str | None:
+    """Return why a report may not be recorded; None if it may.
+
+    Raises:
+        KeyError, TypeError, ValueError: a field is missing or garbled.
+    """
+    if ("arm" in fields) == ("control" in fields):
+        return "it names no arm and no control, or both"
+    found, before = _report(fields), state.evaluations.get(_evaluated(fields))
+    if wrong := _classes_problem(fields):
+        return wrong
+    if before is not None and before.predictions != found.predictions:
+        before = None
+    if before == found:
+        return "the same report stands already"
+    if fields["replaces"] != (before and before.report):
+        return "its replaces is not the report that stands for the same predictions"
     return None
 
 
@@ -224,6 +260,36 @@ def _settle_grade(state: State, fields: Fields) -> None:
         state.grades[grade].outcome = outcome
 
 
+def _evaluate(state: State, fields: Fields) -> None:
+    if wrong := evaluation_problem(state, fields):
+        _broken(wrong)
+    state.evaluations[_evaluated(fields)] = _report(fields)
+
+
+def _evaluated(fields: Fields) -> tuple[str, str]:
+    kind = "control" if "control" in fields else "arm"
+    return kind, shapes.text(fields, kind)
+
+
+def _report(fields: Fields) -> EvaluationRecord:
+    return EvaluationRecord(
+        shapes.digest(fields, "predictionsDigest"), shapes.digest(fields, "reportDigest")
+    )
+
+
+def _classes_problem(fields: Fields) -> str | None:
+    classes = fields["classes"]
+    if not isinstance(classes, dict) or not set(classes.values()) <= CLASSES:
+        return f"its classes are no object of {', '.join(sorted(CLASSES))}"
+    for name in ("infrastructure", "ambiguous"):
+        tasks = fields[name]
+        if not isinstance(tasks, list) or len({*tasks}) != len(tasks):
+            return f"its {name} is no list of tasks"
+        if any(classes.get(task) not in FAILED for task in tasks):
+            return f"its {name} names a task that is neither unresolved nor an error"
+    return None
+
+
 def _stop_run(state: State, fields: Fields) -> None:
     if state.run.stop is None:
         cell = shapes.cell(fields) if "task" in fields else None
@@ -271,6 +337,7 @@ _MOVES: Mapping[str, Callable[[State, Fields], None]] = {
     Event.ATTEMPT_REFUSED: _refuse,
     Event.GRADE_RESERVED: _reserve_grade,
     Event.GRADE_SETTLED: _settle_grade,
+    Event.EVALUATED: _evaluate,
     Event.RUN_STOPPED: _stop_run,
     Event.RUN_CLOSED: _close_run,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
@@ -10,6 +11,8 @@ from agent_trials.records import Cell
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def text(fields: Mapping[str, Any], name: str) -> str:
@@ -21,6 +24,18 @@ def text(fields: Mapping[str, Any], name: str) -> str:
     value = fields[name]
     if not isinstance(value, str):
         raise TypeError(f"{name} is no text")
+    return value
+
+
+def digest(fields: Mapping[str, Any], name: str) -> str:
+    """Return a field that is a digest.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is missing, something else, or of another shape.
+    """
+    value = text(fields, name)
+    if not _DIGEST.fullmatch(value):
+        raise ValueError(f"{name} is no digest")
     return value
 
 

@@ -348,6 +348,7 @@ class State:
     settled: list[Settled] = field(default_factory=list)
     refused: list[Cell] = field(default_factory=list)
     graded: dict[tuple[str, str], Line] = field(default_factory=dict)
+    evaluated: dict[tuple[str, str], Line] = field(default_factory=dict)
     approved: bool = False
 
     @property
@@ -630,6 +631,42 @@ def adjudicated(state: State, line: Line) -> None:
         state.graded.setdefault((grade[0], grade[1]), line)
 
 
+CLASSES = frozenset({"resolved", "unresolved", "empty-patch", "error", "missing-patch"})
+
+
+def evaluated(state: State, line: Line) -> None:
+    """Keep an arm's report, or a control's; one for the same predictions says what it replaces."""
+    fields = line.fields
+    kinds = [kind for kind in ("arm", "control") if kind in fields]
+    require(len(kinds) == 1, "it names no arm and no control, or both")
+    subject = (kinds[0], text(fields, kinds[0]))
+    for name in ("predictionsDigest", "reportDigest"):
+        require(DIGEST.fullmatch(text(fields, name)) is not None, f"{name} is no digest")
+    check_classes(fields)
+    before = state.evaluated.get(subject)
+    stands = None
+    if before and before.fields["predictionsDigest"] == fields["predictionsDigest"]:
+        stands = before.fields["reportDigest"]
+    require(stands != fields["reportDigest"], "the same report stands already")
+    require(fields["replaces"] == stands, "its replaces is not the report that stands")
+    state.evaluated[subject] = line
+
+
+def check_classes(fields: dict[str, Any]) -> None:
+    """Refuse classes that are none, and a failure of the ground that no class allows."""
+    classes = fields["classes"]
+    require(isinstance(classes, dict), "classes is no object")
+    for task in classes:
+        require(text(classes, task) in CLASSES, f"no class {classes[task]}")
+    for name in ("infrastructure", "ambiguous"):
+        tasks = fields[name]
+        require(isinstance(tasks, list), f"{name} is no list")
+        require(len({*tasks}) == len(tasks), f"{name} names a task twice")
+        for task in tasks:
+            failed = classes.get(task) in {"unresolved", "error"}
+            require(failed, f"{name} names a task that did not fail")
+
+
 RULES: dict[str, Callable[[State, Line], None]] = {
     "run-opened": run_opened,
     "pair-admitted": pair_admitted,
@@ -642,6 +679,7 @@ RULES: dict[str, Callable[[State, Line], None]] = {
     "grade-reserved": grade_reserved,
     "grade-settled": grade_settled,
     "adjudicated": adjudicated,
+    "evaluated": evaluated,
 }
 SETTLEMENTS = frozenset({"attempt-settled", "grade-settled"})
 LATEST_ONLY = (

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from agent_trials import money
 from agent_trials.agents import credentials
-from agent_trials.errors import MoneyError, Problem
+from agent_trials.errors import MoneyError, Problem, StudyError
 from agent_trials.ledger import place, prior
 from agent_trials.preflight import Ground
 from agent_trials.records import Secret
-from agent_trials.session import commands, opening, resuming
+from agent_trials.session import commands, opening, resuming, statements
 from agent_trials.session.options import CAP, KEY, MODEL
 from agent_trials.session.restated import Restated
 from agent_trials.session.runner import runner_digest
@@ -183,9 +183,9 @@ class Admission:
                     )
 
     def _plan_one(self, selected: Selected) -> RunPlan | None:
-        study, phase = selected.study, selected.phase
-        manifest = study.manifest
         before = len(self.problems)
+        study, phase = self._stated(selected.study), selected.phase
+        manifest = study.manifest
         attempts = schedule.plan(manifest, phase)
         transport = joined(manifest, self.options.transport or manifest.agent.transport)
         ways = self._ways(study, phase)
@@ -216,6 +216,14 @@ class Admission:
         if recorded is not None:
             self.problems += resuming.problems(plan, recorded, opening.planned_fields(plan))
         return None if len(self.problems) > before else plan
+
+    def _stated(self, study: Study) -> Study:
+        """Return the study with the statements of its tasks, where a file of rows gives them."""
+        try:
+            return statements.stated(study, self.options.parameters)
+        except StudyError as error:
+            self.problems += error.problems
+            return study
 
     def _ways(self, study: Study, phase: str) -> Ways | None:
         """Return how each arm goes to its model, None where something is refused."""

@@ -15,37 +15,21 @@ from agent_trials.session.options import STANDARD_PHASES, marker_line
 from agent_trials.study import find, manifest, schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent_trials.records import Cell, PlannedAttempt
+    from agent_trials.session.evaluating import Evaluating, Evaluation
     from agent_trials.session.grading import Adjudication, Grading
     from agent_trials.session.item import Attempt
     from agent_trials.study.manifest import Study
 
 PLANNED = "planned_attempt"
 BLIND_ID = "blind_id"
+EVALUATED = "evaluated_name"
 SETTLING_SECONDS = 90
 STOPS = 8
 """How many states of a tree a checker is given time for after a turn."""
-
-
-class StudyModule(pytest.Module):
-    """A module that stands for a study."""
-
-    study: Study
-    is_graded = False
-
-    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Collect the module's own tests and the study's attempts, or what is to be graded."""
-        name, other = "test_attempt", "test_adjudicate"
-        adopted = _attempt()
-        if self.is_graded:
-            name, other, adopted = other, name, _adjudicate()
-        if not hasattr(self.obj, name):
-            setattr(self.obj, name, adopted)
-        found = super().collect()
-        return [each for each in found if getattr(each, "originalname", None) != other]
 
 
 def _attempt() -> object:
@@ -62,6 +46,36 @@ def _adjudicate() -> object:
     return test_adjudicate
 
 
+def _evaluate() -> object:
+    def test_evaluate(evaluation: Evaluation) -> None:
+        evaluation.evaluate()
+
+    return test_evaluate
+
+
+JOBS: Mapping[str, Callable[[], object]] = {
+    "test_attempt": _attempt,
+    "test_adjudicate": _adjudicate,
+    "test_evaluate": _evaluate,
+}
+"""What a study's module is given where it does not define it itself."""
+
+
+class StudyModule(pytest.Module):
+    """A module that stands for a study."""
+
+    study: Study
+    job = "test_attempt"
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Collect the module's own tests and the study's attempts, or what the job is."""
+        if not hasattr(self.obj, self.job):
+            setattr(self.obj, self.job, JOBS[self.job]())
+        found = super().collect()
+        others = JOBS.keys() - {self.job}
+        return [each for each in found if getattr(each, "originalname", None) not in others]
+
+
 class Collection:
     """The studies that a session meets, and which of their phases it makes items of.
 
@@ -75,6 +89,7 @@ class Collection:
         self.studies: dict[Path, Study] = {}
         self.selected: dict[Path, tuple[str, ...]] = {}
         self.grading: Grading | None = None
+        self.evaluating: Evaluating | None = None
         self.recorded: dict[Path, frozenset[Cell]] = {}
         self.all_items = 0
         self.deselected = 0
@@ -102,7 +117,10 @@ class Collection:
         module: StudyModule = StudyModule.from_parent(parent, path=path)
         try:
             module.study = self.study_of(folder)
-            module.is_graded = self.grading is not None and self.grading.folder == folder
+            if self.grading is not None and self.grading.folder == folder:
+                module.job = "test_adjudicate"
+            if self.evaluating is not None and self.evaluating.folder == folder:
+                module.job = "test_evaluate"
         except StudyError as error:
             raise pytest.Collector.CollectError(str(error)) from None
         return module
@@ -112,8 +130,10 @@ class Collection:
         module = metafunc.definition.getparent(StudyModule)
         if module is None:
             return
-        if self.grading is not None and module.is_graded and BLIND_ID in metafunc.fixturenames:
+        if self.grading is not None and BLIND_ID in metafunc.fixturenames:
             metafunc.parametrize(BLIND_ID, _cases(metafunc.config, self.grading))
+        if self.evaluating is not None and EVALUATED in metafunc.fixturenames:
+            metafunc.parametrize(EVALUATED, _evaluations(metafunc.config, self.evaluating))
         if PLANNED not in metafunc.fixturenames:
             return
         study = module.study
@@ -135,7 +155,9 @@ class Collection:
         ``everything`` keeps the attempts of every study, as the dry run does.
         """
         if self.grading is not None:
-            _in_order(items, self.grading.blind_ids)
+            _in_order(items, BLIND_ID, self.grading.blind_ids)
+        if self.evaluating is not None:
+            _in_order(items, EVALUATED, self.evaluating.names)
         attempts = [item for item in items if planned_of(item) is not None]
         asked = [a for a in attempts if everything or study_of(a).folder in self.selected]
         wanted = [a for a in asked if not self._is_recorded(a)]
@@ -163,13 +185,20 @@ def _cases(config: pytest.Config, grading: Grading) -> list[object]:
     return [pytest.param(blind_id, id=blind_id, marks=marks) for blind_id in grading.blind_ids]
 
 
-def _in_order(items: list[pytest.Item], blind_ids: Sequence[str]) -> None:
-    """Put the gradings back into their drawn order, in the places that they have."""
-    places = {blind_id: place for place, blind_id in enumerate(blind_ids)}
+def _evaluations(config: pytest.Config, evaluating: Evaluating) -> list[object]:
+    marks = [pytest.mark.evaluate]
+    if config.pluginmanager.hasplugin("timeout"):
+        marks.append(pytest.mark.timeout(evaluating.seconds, method="signal"))
+    return [pytest.param(name, id=name, marks=marks) for name in evaluating.names]
+
+
+def _in_order(items: list[pytest.Item], parameter: str, names: Sequence[str]) -> None:
+    """Put the items of a job back into their own order, in the places that they have."""
+    places = {name: place for place, name in enumerate(names)}
     graded = {
-        item: places[callspec.params[BLIND_ID]]
+        item: places[callspec.params[parameter]]
         for item in items
-        if (callspec := getattr(item, "callspec", None)) and BLIND_ID in callspec.params
+        if (callspec := getattr(item, "callspec", None)) and parameter in callspec.params
     }
     ordered = iter(sorted(graded, key=graded.__getitem__))
     items[:] = [next(ordered) if item in graded else item for item in items]

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from agent_trials.errors import Problem, RunRefusedError
 from agent_trials.session import dry, keys, text
 from agent_trials.session.collection import Collection, planned_of, study_of
-from agent_trials.session.selection import ADJUDICATE, names, select
+from agent_trials.session.selection import ADJUDICATE, EVALUATE, names, select
 from agent_trials.study import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pytest
 
+    from agent_trials.session.evaluating import Evaluating, Evaluation
     from agent_trials.session.grading import Adjudication, Grading
     from agent_trials.session.options import Options
     from agent_trials.session.run import StudyRun
@@ -47,6 +48,7 @@ class Controller:
         self.selected: tuple[Selected, ...] = ()
         self.runs: Runs | None = None
         self.grading: Grading | None = None
+        self.evaluating: Evaluating | None = None
 
     @property
     def is_worker(self) -> bool:
@@ -63,6 +65,8 @@ class Controller:
         """Return what pytest's header says of the runs."""
         if self.grading:
             return self.grading.header
+        if self.evaluating:
+            return self.evaluating.header
         return self.runs.header if self.runs else []
 
     @property
@@ -86,10 +90,13 @@ class Controller:
             s.study.folder: tuple(t.phase for t in self.selected if t.study is s.study)
             for s in self.selected
         }
-        if names(self.config.option.markexpr or "", ADJUDICATE):
-            self._start_grading(studies)
-            return
-        self._refuse_options_of_grading()
+        jobs = {ADJUDICATE: self._start_grading, EVALUATE: self._start_evaluating}
+        for job, start in jobs.items():
+            if names(self.config.option.markexpr or "", job):
+                self._refuse_attempts(job)
+                start(studies)
+                return
+        self._refuse_options_of_jobs()
         if self.is_dry:
             dry.check_roots(studies, self.options.roots)
         elif self.selected or self.options.approve_budget:
@@ -98,32 +105,60 @@ class Controller:
             self.runs = Runs.open(self.config, self.options, self.selected)
             self.collection.recorded = self.runs.recorded
 
-    def _start_grading(self, studies: Sequence[Study]) -> None:
+    def _refuse_attempts(self, job: str) -> None:
         if self.selected:
-            what = "it names attempts and their grading at once"
+            what = f"it names attempts and the job {job} at once"
             where = f"-m {self.config.option.markexpr!r}"
-            raise RunRefusedError([Problem(where, what, f"grade by itself: -m {ADJUDICATE}")])
+            raise RunRefusedError([Problem(where, what, f"do it by itself: -m {job}")])
         if self.options.resume:
-            what = "it goes on with attempts, and grading always goes on where it ended"
+            what = f"it goes on with attempts, and {job} always goes on where it ended"
             raise RunRefusedError([Problem("--resume", what, "leave it out")])
+
+    def _start_evaluating(self, studies: Sequence[Study]) -> None:
+        from agent_trials.session.evaluating import Evaluating  # noqa: PLC0415 - loads SDKs
+
+        if self.options.ledger or not self.is_dry:
+            self.evaluating = Evaluating.open(self.config, self.options, studies, dry=self.is_dry)
+            self.collection.evaluating = self.evaluating
+
+    def _start_grading(self, studies: Sequence[Study]) -> None:
+        self._refuse_options(self._of_evaluation(), EVALUATE)
         from agent_trials.session.grading import Grading  # noqa: PLC0415 - loads SDKs
 
         if self.options.ledger or not self.is_dry:
             self.grading = Grading.open(self.config, self.options, studies, dry=self.is_dry)
             self.collection.grading = self.grading
 
-    def _refuse_options_of_grading(self) -> None:
+    def _of_evaluation(self) -> dict[str, object]:
+        options = self.options
+        return {
+            "--eval-report": next(iter(options.eval_reports), None),
+            "--controls": options.controls or None,
+            "--replace-report": options.replace_report or None,
+        }
+
+    def _refuse_options_of_jobs(self) -> None:
         options = self.options
         given = {
             "--offset": options.offset, "--limit": options.limit, "--run-id": options.run_id,
         }  # fmt: skip
+        self._refuse_options(given, ADJUDICATE)
+        self._refuse_options(self._of_evaluation(), EVALUATE)
+
+    def _refuse_options(self, given: Mapping[str, object], job: str) -> None:
         problems = [
-            Problem(flag, "it chooses among gradings", f"add -m {ADJUDICATE}, or leave it out")
+            Problem(flag, f"it is an option of {job}", f"add -m {job}, or leave it out")
             for flag, value in given.items()
             if value is not None
         ]
         if problems:
             raise RunRefusedError(problems)
+
+    def evaluation(self, item: pytest.Item, name: str) -> Evaluation:
+        """Return the evaluation that an item stands for."""
+        if self.evaluating is None:
+            raise RuntimeError(f"{item.nodeid} belongs to no evaluation")
+        return self.evaluating.evaluation(item, name)
 
     def adjudication(self, item: pytest.Item, blind_id: str) -> Adjudication:
         """Return the grading that an item stands for."""
@@ -181,6 +216,8 @@ class Controller:
             self.runs.finish(close=not self.is_worker)
         if self.grading:
             self.grading.finish()
+        if self.evaluating:
+            self.evaluating.finish()
 
     def summaries(self) -> list[tuple[str, list[str]]]:
         """Return what the terminal shows at the end: title and lines per part."""
@@ -188,6 +225,8 @@ class Controller:
             return []
         if self.grading:
             return self.grading.summaries(dry=self.is_dry)
+        if self.evaluating:
+            return self.evaluating.summaries(dry=self.is_dry)
         if self.is_dry:
             rows = dry.rows(self.selected, self.collection.studies.values(), self.options)
             return [("agent-trials dry run", text.dry_run(rows))] if rows else []

@@ -136,6 +136,33 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="ID",
         help="Grades the observations of this run of the ledger alone (-m adjudicate).",
     )
+    add_evaluation_options(add)
+
+
+def add_evaluation_options(add: Any) -> None:  # noqa: ANN401 - pytest's addoption
+    """Declare the options of -m evaluate."""
+    add(
+        "--eval-report",
+        action="append",
+        default=[],
+        dest="trials_eval_reports",
+        metavar="ARM=PATH",
+        help="A report of the official evaluation to be imported, made from the arm's predictions"
+        " (-m evaluate); repeatable. Without it the evaluation is run.",
+    )
+    add(
+        "--controls",
+        action="store_true",
+        dest="trials_controls",
+        help="Also evaluates the benchmark's own patches, which must all resolve, and empty ones,"
+        " of which none may (-m evaluate). With a new --ledger these alone, before any attempt.",
+    )
+    add(
+        "--replace-report",
+        action="store_true",
+        dest="trials_replace_report",
+        help="Evaluates again and records another report for the same predictions (-m evaluate).",
+    )
 
 
 def names_ours(option: Any) -> bool:  # noqa: ANN401 - argparse namespace
@@ -148,7 +175,10 @@ def marker_line(phase: str) -> str:
     return f"{phase}: attempts of the phase {phase!r} of a study (agent-trials)"
 
 
-GRADING_LINE = "adjudicate: blind grading of the attempts of a ledger (agent-trials)"
+JOB_LINES = (
+    "adjudicate: blind grading of the attempts of a ledger (agent-trials)",
+    "evaluate: official evaluation of the patches of a ledger (agent-trials)",
+)
 
 
 def deselected_line(count: int) -> str:
@@ -191,6 +221,9 @@ class Options:
     providers: Path | None
     config_dir: Path | None
     mirrors: Path | None
+    eval_reports: Mapping[str, Path]
+    controls: bool
+    replace_report: bool
     environ: Mapping[str, str] = field(repr=False)
 
     @property
@@ -210,6 +243,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
     base = config.invocation_params.dir
     roots, bad_roots = _pairs("--root", option.trials_roots)
     parameters, bad_parameters = _pairs("--param", option.trials_parameters)
+    reports, bad_reports = _pairs("--eval-report", option.trials_eval_reports)
     return Options(
         approve_budget=option.trials_approve_budget,
         transport=option.trials_transport,
@@ -222,7 +256,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         input_rate=option.trials_input_rate or environ.get(INPUT_RATE),
         output_rate=option.trials_output_rate or environ.get(OUTPUT_RATE),
         parameters=parameters,
-        malformed=(*bad_roots, *bad_parameters),
+        malformed=(*bad_roots, *bad_parameters, *bad_reports),
         offset=option.trials_offset,
         limit=option.trials_limit,
         run_id=option.trials_run_id,
@@ -231,6 +265,9 @@ def read_options(config: pytest.Config, environ: Mapping[str, str]) -> Options:
         providers=base / option.trials_providers if option.trials_providers else None,
         config_dir=base / option.trials_config_dir if option.trials_config_dir else None,
         mirrors=base / option.trials_mirrors if option.trials_mirrors else None,
+        eval_reports={name: base / path for name, path in reports.items()},
+        controls=option.trials_controls,
+        replace_report=option.trials_replace_report,
         environ=dict(environ),
     )
 

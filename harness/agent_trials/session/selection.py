@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from agent_trials.study.manifest import Study
 
 ADJUDICATE = "adjudicate"
-JOBS = (ADJUDICATE, "evaluate")
+EVALUATE = "evaluate"
+JOBS = (ADJUDICATE, EVALUATE)
 """Markers of work on an existing ledger, beside the phases."""
 
 

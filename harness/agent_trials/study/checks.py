@@ -9,6 +9,7 @@ Each function is one rule and yields a finding per place that breaks it:
     an order that is drawn can be drawn again                 -> schedule
     the corpus filter and the generated paths can be used     -> corpus_filter, generated_paths
     a kind of workspace has what it needs                     -> workspace_checks
+    patches that are evaluated are one for each instance      -> evaluation_checks
     arms differ in model or transport only if that is compared -> comparison_checks
     a checkout has what it needs, and what is set up in it    -> checkout_checks
     a transport has what it needs                             -> transport_checks
@@ -26,7 +27,8 @@ from agent_trials.study import asked
 from agent_trials.study.adjudicator_checks import adjudicator_findings
 from agent_trials.study.checkout_checks import checkout_findings
 from agent_trials.study.comparison_checks import comparison_findings
-from agent_trials.study.endpoints import ENDPOINTS
+from agent_trials.study.endpoints import endpoints_of
+from agent_trials.study.evaluation_checks import evaluation_findings
 from agent_trials.study.findings import Finding, KeyPath, nearest
 from agent_trials.study.sample_checks import plan_findings, sample_findings
 from agent_trials.study.transport_checks import transport_findings
@@ -59,6 +61,7 @@ def manifest_findings(manifest: Manifest, folder_name: str) -> tuple[Finding, ..
         *_generated_paths(manifest),
         *workspace_findings(manifest),
         *checkout_findings(manifest),
+        *evaluation_findings(manifest),
         *comparison_findings(manifest),
         *transport_findings(manifest),
         *adjudicator_findings(manifest),
@@ -168,13 +171,13 @@ def _required(manifest: Manifest, name: str) -> Iterator[Finding]:
 
 def _endpoints(manifest: Manifest) -> Iterator[Finding]:
     seen: set[str] = set()
-    registered = manifest.endpoints
+    registered, known = manifest.endpoints, endpoints_of(manifest)
     for key, names in (("primary", registered.primary), ("secondary", registered.secondary)):
         for index, name in enumerate(names):
             path: KeyPath = ("endpoints", key, index)
-            if name not in ENDPOINTS:
+            if name not in known:
                 what = f"{name!r} is no endpoint"
-                yield Finding(path, what, nearest(name, ENDPOINTS, "the endpoints are"))
+                yield Finding(path, what, nearest(name, known, "the endpoints are"))
             elif name in seen:
                 yield Finding(path, f"{name!r} is registered twice", "register it once")
             seen.add(name)

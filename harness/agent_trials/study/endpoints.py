@@ -5,6 +5,11 @@ An endpoint is a figure that every completed attempt has, and that two arms of a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_trials.study.settings import Manifest
+
 ENDPOINTS: tuple[str, ...] = (
     "correctness",
     "cost_usd",
@@ -19,8 +24,17 @@ ENDPOINTS: tuple[str, ...] = (
 )
 """``total_input_tokens`` is input and both caches; ``input_tokens`` is without them."""
 
+RESOLVED = "resolved"
+"""What only the official evaluation of a patch tells: 1 or 0. Of a study that has one."""
+
 GRADED: frozenset[str] = frozenset({"correctness"})
 """Endpoints that need an answer key."""
 
 UNCACHED: frozenset[str] = frozenset({"cache_read_input_tokens", "cache_creation_input_tokens"})
 """Endpoints that no attempt over http has: it asks for no caching and refuses an answer with it."""
+
+
+def endpoints_of(manifest: Manifest | None) -> tuple[str, ...]:
+    """Return the endpoints of a study: ``resolved`` only where patches are evaluated."""
+    is_evaluated = manifest is not None and manifest.evaluation is not None
+    return (RESOLVED, *ENDPOINTS) if is_evaluated else ENDPOINTS

@@ -16,11 +16,12 @@ from agent_trials.errors import Problem, StudyError
 from agent_trials.study.selection import Instance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Instance))
 _NEEDED = ("instance_id", "repo")
+_PATCH = "patch"
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,7 @@ def read(path: Path) -> Rows:
     Raises:
         StudyError: with everything that is wrong with it.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        what = f"cannot be read ({error.strerror})"
-        raise StudyError([Problem(str(path), what, "name a file of rows")]) from error
+    content = _content(path)
     rows = _parsed(path, content)
     problems = [Problem(f"{path}: row {n}", *wrong) for n, wrong in _wrong(rows)]
     if problems:
@@ -50,8 +47,36 @@ def read(path: Path) -> Rows:
     return Rows(tuple(instances), canonical.digest(content))
 
 
-def _parsed(path: Path, content: bytes) -> list[Any]:
-    readers = {".json": _json, ".jsonl": _jsonl, ".parquet": _parquet}
+def patches(path: Path) -> dict[str, str]:
+    """Return the benchmark's own patch of each instance in a file that ``read`` accepts.
+
+    Raises:
+        StudyError: the file cannot be read, or a row has no patch.
+    """
+    rows = _parsed(path, _content(path), (*COLUMNS, _PATCH))
+    lacking = [str(row.get(COLUMNS[0])) for row in rows if not row.get(_PATCH)]
+    if lacking:
+        what = f"has no patch of {lacking[0]}" + (
+            f" and {len(lacking) - 1} more" * bool(lacking[1:])
+        )
+        raise StudyError([Problem(str(path), what, "give the dataset's whole rows")])
+    return {row[COLUMNS[0]]: row[_PATCH] for row in rows}
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        what = f"cannot be read ({error.strerror})"
+        raise StudyError([Problem(str(path), what, "name a file of rows")]) from error
+
+
+def _parsed(path: Path, content: bytes, columns: tuple[str, ...] = COLUMNS) -> list[Any]:
+    readers: dict[str, Callable[[bytes], list[Any]]] = {
+        ".json": _json,
+        ".jsonl": _jsonl,
+        ".parquet": lambda of: _parquet(of, columns),
+    }
     reader = readers.get(path.suffix)
     if reader is None:
         what = f"{path.suffix or 'no ending'!r} names no format"
@@ -78,12 +103,12 @@ def _jsonl(content: bytes) -> list[Any]:
     return [json.loads(line) for line in content.decode("utf-8").split("\n") if line.strip()]
 
 
-def _parquet(content: bytes) -> list[Any]:
+def _parquet(content: bytes, columns: tuple[str, ...]) -> list[Any]:
     import pyarrow as pa  # noqa: PLC0415 - an extra, and heavy
     import pyarrow.parquet as parquet_file  # noqa: PLC0415 - the same
 
     table = parquet_file.read_table(pa.BufferReader(content))
-    rows: list[Any] = table.select([c for c in COLUMNS if c in table.column_names]).to_pylist()
+    rows: list[Any] = table.select([c for c in columns if c in table.column_names]).to_pylist()
     return rows
 
 

@@ -446,12 +446,15 @@ class TaskSourceSettings:
 
     ``lock`` and ``prompt`` are files of the study's folder; the prompt holds
     ``{problem_statement}`` once. ``url`` is where a repository is had, ``{repo}`` being its name.
+    ``rows`` is the parameter that names the file of rows with the statements, where the lock has
+    none.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = _FORBID
     lock: FileName
     prompt: FileName
     url: Text
+    rows: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -745,6 +748,47 @@ class FollowUpSettings:
     prompt: Text
 
 
+SWEBENCH_COMMAND = (
+    "{python}", "-m", "swebench.harness.run_evaluation",
+    "--dataset_name", "{dataset}",
+    "--split", "{split}",
+    "--predictions_path", "{predictions}",
+    "--run_id", "{run_id}",
+    "--max_workers", "{max_workers}",
+    "--timeout", "{timeout}",
+    "--report_dir", "{reports}",
+)  # fmt: skip
+"""The official evaluation of swebench 4.1 and 5; 2.1 knows no --report_dir."""
+SWEBENCH_VERSION = (
+    "{python}", "-c", "import importlib.metadata as m; print(m.version('swebench'))",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """The official evaluation of the patches: a program, its version, and what it is told.
+
+    ``command`` and ``version_command`` may hold ``{python}``, the study's parameters and
+    ``{study}``, its folder; the command also ``{dataset}``, ``{split}``, ``{predictions}``,
+    ``{run_id}``, ``{max_workers}``, ``{timeout}`` and ``{reports}``. ``timeout_seconds`` is one
+    instance's, ``deadline_seconds`` that of the whole program. ``environment`` names variables that
+    are passed on to it. ``rows_digest`` is that of the file of rows, where the study fixes it.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _FORBID
+    harness_version: Text
+    dataset: Text
+    image_set: Text
+    split: Text = "test"
+    command: Command = SWEBENCH_COMMAND
+    version_command: Command = SWEBENCH_VERSION
+    max_workers: Count = 4
+    timeout_seconds: Count = 1800
+    deadline_seconds: Count = 86_400
+    environment: tuple[VariableName, ...] = ()
+    rows_digest: Digest | Operator = "operator"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
     """Everything in study.toml: all that the run may see."""
@@ -770,6 +814,7 @@ class Manifest:
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
     adjudicator: AdjudicatorSettings | None = None
     task_source: TaskSourceSettings | None = None
+    evaluation: EvaluationSettings | None = None
     parameters: Mapping[
         Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")], ParameterSettings
     ] = field(default_factory=dict)

@@ -76,10 +76,10 @@ def fill(manifest: Manifest, rows: Rows, lock: TaskLock, name: str) -> Manifest:
         StudyError: an instance is missing there, has no statement, or has another base commit.
     """
     by_id = {each.instance_id: each for each in rows.instances}
-    problems = list(_unlike(lock, by_id, name))
+    said = {task_id(each): row.problem_statement for each, row in by_id.items()}
+    problems = [*_unlike(lock, by_id, name), *_unsaid(manifest, lock, said, name)]
     if problems:
         raise StudyError(problems)
-    said = {task_id(each): row.problem_statement for each, row in by_id.items()}
     tasks = tuple(
         dataclasses.replace(task, question=task.question.replace(STATEMENT, said[task.id] or ""))
         if STATEMENT in task.question
@@ -161,6 +161,17 @@ def _unpinned(lock: TaskLock) -> Iterator[Finding]:
         if each.base_commit is None:
             what = f"{each.instance_id} has no base_commit in the lock"
             yield Finding((_KEY, "lock"), what, "select again from rows that have it")
+
+
+def _unsaid(
+    manifest: Manifest, lock: TaskLock, said: Mapping[str, str | None], name: str
+) -> Iterator[Problem]:
+    """Yield the study's own tasks that take a statement from the rows and find none there."""
+    locked = {task_id(each.instance_id) for each in lock.instances}
+    for task in manifest.tasks:
+        if STATEMENT in task.question and task.id not in locked and not said.get(task.id):
+            what = f"has no statement of {task.instance or task.id}"
+            yield Problem(name, what, "give the dataset's whole file")
 
 
 def _unlike(lock: TaskLock, by_id: Mapping[str, Instance], name: str) -> Iterator[Problem]:
