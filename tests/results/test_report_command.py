@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -132,3 +133,21 @@ def test_check_refuses_the_pilot_of_another_study(made: Path, tmp_path: Path) ->
 
     assert result.exit_code == 4
     assert "is one of the study 'quickstart' and not of 'made-up'" in result.output
+
+
+def test_check_foresees_each_comparison_of_a_study_of_three_arms(tmp_path: Path) -> None:
+    """One treatment may vary more than the other: the first one's spread says nothing of it."""
+    path = reportable.ledger(
+        tmp_path, tasks=8, repetitions=1, treatments=("docs-mcp", "other-mcp"), varied=True,
+        primary='["cost_usd"]', secondary="[]", thresholds='endpoint = "cost_usd"',
+    )  # fmt: skip
+
+    said = call("check", tmp_path / "made_up", "--ledger", path).output
+
+    first, other = (
+        re.search(rf"cost_usd of {arm}: smallest effect at 80 % power ([0-9.]+) \(", said)
+        for arm in ("docs-mcp", "other-mcp")
+    )
+    assert first is not None, said
+    assert other is not None
+    assert first[1] != other[1]

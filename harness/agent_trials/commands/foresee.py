@@ -60,14 +60,15 @@ def foreseen(manifest: Manifest, design: Design, of: Record | None) -> Iterator[
 def _power(manifest: Manifest, design: Design, of: Record | None) -> Iterator[str]:
     alpha = _threshold(manifest, "alpha", ALPHA)
     for endpoint in manifest.endpoints.primary:
-        found = power.design(
-            design.tasks,
-            design.pairs // design.tasks,
-            pilot=_spread(of, endpoint) if of else None,
-            alpha=alpha,
-            minimum_difference=_minimum(manifest, endpoint),
-        )
-        yield f"{endpoint}: {_smallest(found)}"
+        for name, spread in _spreads(of, endpoint):
+            found = power.design(
+                design.tasks,
+                design.pairs // design.tasks,
+                pilot=spread,
+                alpha=alpha,
+                minimum_difference=_minimum(manifest, endpoint),
+            )
+            yield f"{endpoint}{name}: {_smallest(found)}"
     floor = discordant_floor(Fraction(alpha))
     yield f"exact McNemar needs {floor} discordant pairs, all one way, for p <= {text(alpha)}"
 
@@ -100,14 +101,19 @@ def _smallest(found: power.Design) -> str:
     return f"smallest effect {at} {text(found.effect)} ({size}, by the pilot's spread)"
 
 
-def _spread(of: Record, endpoint: str) -> power.Spread:
-    manifest = of.frozen.manifest
-    if manifest is None:
+def _spreads(of: Record | None, endpoint: str) -> Iterator[tuple[str, power.Spread | None]]:
+    """Yield the pilot's spread in each comparison, named where there are several of them."""
+    if of is None:
+        yield "", None
+        return
+    if of.frozen.manifest is None:
         raise RuntimeError("a pilot whose study is not known")
-    control, treatment = manifest.arms[:2]
+    control, *treatments = of.frozen.manifest.arms
     graded = rows_from_ledger.grades_of(of)
-    rows = rows_from_ledger.rows(of.attempts, graded, control=control, treatment=treatment)
-    return power.spread(differences(rows.get(endpoint, ())))
+    for treatment in treatments:
+        rows = rows_from_ledger.rows(of.attempts, graded, control=control, treatment=treatment)
+        name = f" of {treatment.id}" if len(treatments) > 1 else ""
+        yield name, power.spread(differences(rows.get(endpoint, ())))
 
 
 def _cost(design: Design, of: Record | None) -> str:
