@@ -6,15 +6,16 @@ The ledger is made first, without waiting for the disk; that is not measured. Ev
 counts of its own, as a model's have; ``--same`` gives all of them the same few, which is easier.
 Then ``agent-trials report`` is run as a user runs it, start of Python and imports included.
 
-Measured on two cores that others were using too (CPU of the whole process, peak memory):
+Measured on two cores at a load of 5 to 8, where the CPU time of equal runs varied by a half (CPU of
+the whole process, peak memory):
 
     10,000 attempts          before                  after
-    counts of their own      not done after 208 s    19.3 s, 448 MiB
-    the same few counts      25.5 s, 439 MiB         14.7 s, 446 MiB
+    counts of their own      not done after 208 s    20 s, 440 MiB
+    the same few counts      25.5 s, 439 MiB         15 to 18 s, 440 MiB
 
 Before, every sum over shares (the warmth of a cache) carried the common denominator of thousands of
-attempts, differences were made anew for each figure, each of 21 sign-flip tests drew its bytes, and
-the collector went through all of the ledger again and again. The numbers are the same.
+attempts, differences were made anew for each figure, each sign-flip test and each bootstrap drew
+anew, and the collector went through all of the ledger again and again. The numbers are the same.
 """
 
 # ruff: noqa: T201 - figures are what it is for

@@ -169,10 +169,12 @@ def _drawn_sums(values: Sequence[int], seed: int) -> NDArray[Any]:
     drawn = _drawn(len(chunks), seed)
     # Whole numbers of the machine where every sum fits, of Python where one might not.
     kind = np.int64 if sum(values) < _LARGEST_SUM else np.object_
-    totals, signs = np.zeros(FLIPS, dtype=kind), _signs().astype(kind)
+    signs = _signs().astype(kind)
+    totals, of_chunk = np.zeros(FLIPS, dtype=kind), np.empty(FLIPS, dtype=kind)
     for chunk, bytes_drawn in zip(chunks, drawn, strict=True):
         of_byte = signs[:, : len(chunk)] @ np.array(chunk, dtype=kind)
-        totals = totals + of_byte[bytes_drawn]
+        np.take(of_byte, bytes_drawn, out=of_chunk, mode="clip")
+        np.add(totals, of_chunk, out=totals)
     return totals
 
 

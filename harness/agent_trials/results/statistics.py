@@ -13,12 +13,13 @@ prints it. The random numbers are numpy's PCG64 of the given seed.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
@@ -27,7 +28,9 @@ from agent_trials.results.hypotheses import SignFlip, sign_flip
 from agent_trials.results.numbers import Number, exact, mean, rounded, variance, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 FEWEST_TASKS = 8
 """Below this many tasks no bootstrap interval is given."""
@@ -217,17 +220,48 @@ def _standard_error(values: Sequence[Fraction]) -> float | None:
 
 def _bootstrap(ordered: Sequence[Fraction], seed: int, level: Decimal) -> tuple[float, float]:
     amounts, scale = _whole_numbers(ordered)
+    values = np.array(amounts, dtype=np.float64)
+    means = [block @ values / len(values) for block in _drawn(len(values), seed)]
+    drawn: Any = _Resampled(np.concatenate(means))
     result = stats.bootstrap(
-        (np.array(amounts, dtype=np.float64),),
+        (values,),
         np.mean,
-        n_resamples=RESAMPLES,
-        batch=max(1, _MOST_DRAWN_AT_ONCE // len(amounts)),
+        n_resamples=0,
         confidence_level=float(level),
         method="BCa",
-        rng=np.random.Generator(np.random.PCG64(seed)),
+        bootstrap_result=drawn,
     )
     found = result.confidence_interval
     return float(found.low) / scale, float(found.high) / scale
+
+
+@dataclass(frozen=True)
+class _Resampled:
+    """What scipy takes of an earlier bootstrap."""
+
+    bootstrap_distribution: NDArray[np.float64]
+
+
+def _drawn(tasks: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield how often each task stands in each resample, some resamples at a time.
+
+    Sums of whole numbers that a float holds are the same in any order, so that counting a task
+    gives what resampling it would.
+    """
+    counts = _counts(tasks, seed)
+    at_once = max(1, _MOST_DRAWN_AT_ONCE // tasks)
+    for start in range(0, RESAMPLES, at_once):
+        yield counts[start : start + at_once].astype(np.float64)
+
+
+@functools.lru_cache(maxsize=1)
+def _counts(tasks: int, seed: int) -> NDArray[np.uint16]:
+    """Return the counts of the resamples that scipy would draw: the same for every endpoint."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    counts = np.empty((RESAMPLES, tasks), dtype=np.uint16)
+    for row in counts:
+        row[:] = np.bincount(generator.integers(0, tasks, tasks), minlength=tasks)
+    return counts
 
 
 def _whole_numbers(values: Sequence[Fraction]) -> tuple[list[int], float]:
