@@ -14,7 +14,7 @@ from agent_trials.commands import examples
 from agent_trials.errors import PrepareRefusedError, Problem, WorkspaceError
 from agent_trials.study import manifest
 from agent_trials.study.settings import IndexFreshness
-from agent_trials.workspace import prepare
+from agent_trials.workspace import commits, mirrors, prepare
 from agent_trials.workspace.checkouts import check_checkout
 
 if TYPE_CHECKING:
@@ -33,10 +33,15 @@ if TYPE_CHECKING:
     required=True,
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Each checkout becomes DIR/NAME, by the repository's name in the study.",
+    help="Each checkout becomes DIR/NAME, by the repository's name in the study; the folder of a"
+    " cache where agents work in checkouts.",
 )
 def command(study: Path, into: Path) -> None:
     """Make a clean, detached checkout of each repository of STUDY (its folder) at its pin.
+
+    For a study whose agents work in checkouts, DIR becomes a cache instead: one bare repository for
+    each address, with the pins alone. What it holds already is not fetched again, and several
+    studies may share it.
 
     An https:// address and a repository on this machine are fetched, the pin alone; a plain folder
     is committed as a rehearsal does it. git uses neither your configuration nor your credentials,
@@ -44,10 +49,36 @@ def command(study: Path, into: Path) -> None:
     anything else in its place is refused. All are made, or none.
     """
     loaded = manifest.load(study)
+    if loaded.manifest.checkout is not None:
+        _fill(loaded, into)
+        return
     missing = _missing(loaded, into)
     _make(loaded, missing, into)
     for line in _said(loaded, missing, into):
         click.echo(line)
+
+
+def _fill(study: Study, into: Path) -> None:
+    """Fill the cache of mirrors, and say what came of it.
+
+    Raises:
+        PrepareRefusedError: with every pin that is not to be had; the others are in the cache.
+    """
+    problems = list(_misplaced(study, into))
+    if problems:
+        raise PrepareRefusedError(problems)
+    for address, pins in commits.addresses(study).items():
+        try:
+            fetched = mirrors.fill(into, address, pins)
+        except WorkspaceError as error:
+            remedy = "correct url or pin in the study (agent-trials amend, once it is frozen)"
+            problems.append(Problem(address, str(error), remedy))
+            continue
+        click.echo(f"{address}: {len(fetched)} of {len(pins)} pins fetched, the others were there")
+    if problems:
+        raise PrepareRefusedError(problems)
+    click.echo("give this to pytest:")
+    click.echo(f"--mirrors {shlex.quote(str(into))}")
 
 
 def _missing(study: Study, into: Path) -> tuple[str, ...]:

@@ -36,6 +36,15 @@ class Wanted:
         return str(local or self.study.manifest.repositories[name].url)
 
 
+def addresses(study: Study) -> dict[str, tuple[str, ...]]:
+    """Return the pins of a study's repositories by the address that they are fetched from."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, repository in study.manifest.repositories.items():
+        address = str(local_corpus(study, name) or repository.url)
+        found[address] = tuple(dict.fromkeys((*found.get(address, ()), repository.pin)))
+    return found
+
+
 def missing(wanted: Wanted) -> list[str]:
     """Return a sentence for each repository that is not here at all."""
     found = []
