@@ -70,12 +70,14 @@ def look(ground: Ground, problems: list[Problem]) -> Arms:
     found: dict[str, ArmSetup] = {}
     seen: dict[str, Foreseen] = {}
     texts: dict[str, str] = {}
+    digests: dict[str, str | None] = {}
     shielded: bool | None = None
     for arm in ground.study.manifest.arms:
         try:
             set_up = arm_setup.resolved(arm, settings, ground.values, ground.study.folder)
             with _laid_out(ground, set_up) as made:
                 found[arm.id] = _as_found(arm, set_up, made)
+                digests[arm.id] = made.registration_digest
                 if shielded is None:
                     shielded = _can_shield(ground, arm, found[arm.id], made)
                 shown = _foreseen(ground, arm.id, found[arm.id], made, shielded=shielded)
@@ -90,7 +92,12 @@ def look(ground: Ground, problems: list[Problem]) -> Arms:
     if not ground.rehearsal:
         problems += _exposed(settings, seen)
     denied = {arm: _denied(each) for arm, each in found.items()}
-    return Arms(found, denied, bool(shielded), _facts(found, seen, shielded=bool(shielded)))
+    facts = {
+        "shielded": bool(shielded),
+        "keyReachesShell": any(shown.key_seen for shown in seen.values()),
+        "arms": [_arm_facts(arm, each, digests[arm]) for arm, each in found.items()],
+    }
+    return Arms(found, denied, bool(shielded), facts)
 
 
 def _laid_out(ground: Ground, set_up: ArmSetup) -> Any:  # noqa: ANN401 - a context manager of a checkout
@@ -197,17 +204,8 @@ def _exposed(settings: CheckoutSettings, seen: Mapping[str, Foreseen]) -> Iterat
     )
 
 
-def _facts(
-    found: Mapping[str, ArmSetup], seen: Mapping[str, Foreseen], *, shielded: bool
-) -> dict[str, Any]:
-    return {
-        "shielded": shielded,
-        "keyReachesShell": any(shown.key_seen for shown in seen.values()),
-        "arms": [_arm_facts(arm, set_up) for arm, set_up in found.items()],
-    }
-
-
-def _arm_facts(arm: str, set_up: ArmSetup) -> dict[str, Any]:
+def _arm_facts(arm: str, set_up: ArmSetup, digest: str | None) -> dict[str, Any]:
+    """Return what is public of an arm's set-up."""
     registered, rules = set_up.registration, set_up.rules
     return {
         "arm": arm,
@@ -216,7 +214,7 @@ def _arm_facts(arm: str, set_up: ArmSetup) -> dict[str, Any]:
         if registered is None
         else {
             "server": registered.server,
-            "digest": registered.digest,
+            "digest": digest,
             "allow": list(registered.allow),
             "tools": list(registered.tools),
         },

@@ -22,6 +22,16 @@ _EVERYWHERE = (
     "Each attempt had a fresh read-only export of the pinned files, without version control.",
     "The agent's environment was an allowlist; credentials of other programs were not passed on.",
 )
+_CHECKOUT = (
+    "Each attempt had a repository of its own with the pin's tree as its only commit: no remote, no"
+    " reflog, no object of a later commit. HOME and TMPDIR were fresh, and removed with it."
+)
+_CHECKOUT_NOT = (
+    "A command of the agent's ran as the operator's user: it could read the cache of repositories,"
+    " the sealed commits of other tasks and what else that user can, and use the network."
+)
+_SHIELDED = "The CLI kept the API key from the commands and hooks that it started."
+_KEY_REACHES = "What the agent started, such as a command of its shell, could read its API key."
 _RESTRICTED = (
     "Memory files (CLAUDE.md, AGENTS.md, automatic memory) were not loaded.",
     "Settings files of the user and of the project were not obeyed, and their hooks did not run.",
@@ -86,6 +96,11 @@ _REHEARSAL = (
 def isolation(record: Record) -> dict[str, Any]:
     """Return what kept attempts apart from their surroundings, and what did not."""
     opening, achieved, missing = record.opening, [*_EVERYWHERE], [*_NEVER]
+    if "checkouts" in opening:
+        achieved[0] = _CHECKOUT
+        missing.insert(0, _CHECKOUT_NOT)
+        reached = opening.get("keyReachesShell")
+        (missing if reached else achieved).append(_KEY_REACHES if reached else _SHIELDED)
     used, version = ways.transports(opening), None
     several = len(used) > 1
     for transport, settings in used.items():

@@ -52,6 +52,11 @@ class Checkout:
     registration_digest: str | None
     rules: DeliveredRules | None
 
+    @property
+    def places(self) -> arm_setup.Places:
+        """Return the folders that the set-up may have written into its files."""
+        return arm_setup.Places(self.folder, self.surroundings.home)
+
     def patch(self) -> Patch:
         """Return what the agent changed.
 
@@ -108,7 +113,7 @@ def _set_up(
     server, digest = None, None
     if set_up.registration is not None:
         server = registration.registered(set_up.registration, places, found["PATH"])
-        digest = registration.digest(server.command, server.environment, places)
+        digest = registration.public_digest(server.command, server.environment, places)
     return Checkout(folder, around, sealed, done, known, server, digest, rules)
 
 

@@ -46,12 +46,21 @@ def registered(wanted: Registration, places: Places, search: str) -> McpServer:
 
 
 def digest(command: Iterable[str], environment: Mapping[str, str], places: Places) -> str:
-    """Return the digest of a registration, the attempt's folders as words."""
-    told = {
-        "command": [places.neutral(word) for word in command],
-        "environment": {name: places.neutral(value) for name, value in environment.items()},
-    }
-    return canonical.digest_of(told)
+    """Return the digest of a registration, the attempt's folders as words; it is never published.
+
+    A value of a variable may be a secret of few bits, which a digest would give away.
+    """
+    found = {name: places.neutral(value) for name, value in environment.items()}
+    return canonical.digest_of([_neutral(command, places), found])
+
+
+def public_digest(command: Iterable[str], environment: Iterable[str], places: Places) -> str:
+    """Return the digest of the command and the names of the variables."""
+    return canonical.digest_of([_neutral(command, places), sorted(environment)])
+
+
+def _neutral(command: Iterable[str], places: Places) -> list[str]:
+    return [places.neutral(word) for word in command]
 
 
 def _entry(wanted: Registration, places: Places) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from agent_trials.errors import McpServerError, ProblemsError
-from agent_trials.workspace import commands, mcp_server
+from agent_trials.workspace import commands, mcp_server, registration
 from agent_trials.workspace.mcp_command import McpProblem, Place
 from agent_trials.workspace.mcp_lists import list_problems, missing_problem
 from agent_trials.workspace.mcp_names import cli_tool_name
@@ -55,7 +55,8 @@ def probed(arm: str, wanted: Registration, call: ToolCall | None, made: Checkout
     if problems:
         raise ProblemsError(problems)
     tools = tuple(sorted(set(names)))
-    return dataclasses.replace(wanted, allow=allow, tools=tools, digest=made.registration_digest)
+    full = registration.digest(server.command, server.environment, made.places)
+    return dataclasses.replace(wanted, allow=allow, tools=tools, digest=full)
 
 
 def denied(registered: Registration) -> tuple[str, ...]:
