@@ -9,10 +9,13 @@ import pytest
 
 from agent_trials.attempt import run_attempt
 from agent_trials.ledger import charges
-from agent_trials.records import AttemptRequest, SealedCorpus, SealedFile, Status
+from agent_trials.records import AttemptRequest, SealedCorpus, SealedFile, SideFile, Status
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+SIDE = SideFile("{home}/events.jsonl", "event", "COST", "usd", Decimal("0.25"), 2)
 
 
 @pytest.mark.parametrize("transport", ["http", "cli", "provider"])
@@ -27,9 +30,10 @@ def test_a_lost_workspace_charges_what_the_ledger_demands(tmp_path: Path, transp
         limit_usd=Decimal("0.1"),
         corpus=SealedCorpus("handbook", "0" * 40, tmp_path / "gone", "sha256:0", (lost,)),
         mcp_servers=(),
+        side=SIDE if transport == "cli" else None,
     )
 
     observation = run_attempt(request).observation
 
     assert (observation.status, observation.problems[-1]) == (Status.INVALID_SETUP, "workspace")
-    assert charges.problem(observation.to_json(), request.limit_usd) is None
+    assert charges.problem(observation.to_json(), request.reservation_usd) is None

@@ -180,7 +180,7 @@ def _infrastructure(
     status, problem = PROBLEM_OF[type(error)]
     charged = known.observation.charged_usd
     if request.transport not in METERED:
-        charged = max(charged, money.charge(request.limit_usd))
+        charged = max(charged, money.charge(request.reservation_usd))
     observation = dataclasses.replace(
         known.observation,
         status=status,
