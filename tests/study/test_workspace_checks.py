@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent_trials.errors import StudyError
-from agent_trials.study import manifest
+from agent_trials.study import manifest, phases, schedule
 from tree_lab import TreeLab
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ def test_the_study_as_it_is_breaks_none(written: TreeLab) -> None:
     written.study()
 
     assert manifest.load(written.folder).manifest.tree
+
+
+def test_what_a_product_may_spend_is_in_what_a_phase_reserves(written: TreeLab) -> None:
+    """Two pairs of 0.10 and 0.10 with two reviews of 0.06; follow-ups come on top."""
+    written.study()
+    found = manifest.load(written.folder).manifest
+    cells = [planned.cell for planned in schedule.plan(found, "full")]
+
+    assert phases.reserved(found, cells) == Decimal("0.64")
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,8 @@ def _phase(design: Design, settings: Manifest) -> str:
         parts.append(f"reserves {design.attempts} times --attempt-budget-usd")
     else:
         parts.append(f"reserves {money.text(total)} USD in all")
+        if settings.follow_up is not None:
+            parts.append(f"as much again at most for follow-up turns ({money.text(total)} USD)")
     if design.scored:
         parts.append(f"smallest two-sided sign-flip p {float(design.smallest_p):.4g}")
     else:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from agent_trials.session.options import Options
     from agent_trials.study.manifest import Study
+    from agent_trials.study.settings import Manifest
 
 
 def check_roots(studies: Sequence[Study], roots: Mapping[str, Path]) -> None:
@@ -40,6 +41,13 @@ def rows(
     return [_row(each, options) for each in chosen]
 
 
+def _further(manifest: Manifest) -> list[str]:
+    """Return what must be said where attempts may have a further turn."""
+    if manifest.follow_up is None:
+        return []
+    return ["follow-up turns reserve at most as much again"]
+
+
 def _row(selected: Selected, options: Options) -> dict[str, str]:
     """Return one row of the dry run's matrix."""
     manifest = selected.study.manifest
@@ -59,7 +67,7 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
         "attempts": str(len(attempts)),
         "shape": shape,
         "compared": "\n".join(text.compared(manifest, selected.phase)),
-        "sampled": "\n".join(phases.sampled(manifest, selected.phase)),
+        "sampled": "\n".join((*phases.sampled(manifest, selected.phase), *_further(manifest))),
         "arms": ", ".join(arms),
         "reserved": "operator's choice" if total is None else money.text(total),
         "cap": f"{options.cap} USD" if options.cap else "not set (STUDY_BUDGET_USD)",

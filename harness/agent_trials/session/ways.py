@@ -113,7 +113,7 @@ def find_ways(manifest: Manifest, phase: str, transport: str, restated: Restated
 def _side(arm: ArmSettings) -> Decimal:
     """Return what a turn reserves for the arm's product, USD."""
     costs = arm.side_costs
-    return money.ZERO if costs is None else money.times(costs.soft_cap_usd, costs.max_calls)
+    return money.ZERO if costs is None else costs.reserved_usd
 
 
 def _own(settings: Block, own: OwnRates) -> Block:

@@ -58,7 +58,11 @@ def units(manifest: Manifest, phase: str) -> tuple[Unit, ...]:
 
 
 def reserved(manifest: Manifest, cells: Iterable[Cell]) -> Decimal | None:
-    """Return what cells reserve in all, USD; None where the operator chooses."""
+    """Return what cells reserve in all, USD; None where the operator chooses.
+
+    What an arm's product may spend is in it, further turns are not.
+    """
+    sides = {arm.id: arm.side_costs.reserved_usd for arm in manifest.arms if arm.side_costs}
     own = {each.id: each.attempt_usd for each in manifest.models}
     price, amounts = manifest.budget.attempt_usd, []
     for cell in cells:
@@ -66,7 +70,7 @@ def reserved(manifest: Manifest, cells: Iterable[Cell]) -> Decimal | None:
         amount = (own.get(slot) if slot else None) or price
         if isinstance(amount, str):
             return None
-        amounts.append(amount)
+        amounts.append(money.total(amount, sides.get(cell.arm, money.ZERO)))
     return money.total(*amounts)
 
 

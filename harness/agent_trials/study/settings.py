@@ -341,6 +341,11 @@ class SideCostSettings:
     max_calls: Annotated[int, Field(ge=1, le=100, strict=True)]
     name_field: Text = "event"
 
+    @property
+    def reserved_usd(self) -> Decimal:
+        """Return what a turn reserves for it, USD."""
+        return money.times(self.soft_cap_usd, self.max_calls)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewSettings:
