@@ -24,8 +24,14 @@ from agent_trials.results.evidence import Finding
 from agent_trials.results.interventions import credited, unnecessary
 from agent_trials.results.numbers import text
 from agent_trials.results.reviewed_arms import arm_figures
+from agent_trials.results.reviewed_rows import reviewed_turns
+from agent_trials.results.verdict import FUTILITY
+from agent_trials.study.settings import ReviewSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from agent_trials.results.evidence import Evidence
     from agent_trials.results.interventions import Intervention
     from agent_trials.results.reviewed_arms import ArmFigures
@@ -36,6 +42,33 @@ CREDITED_TASKS = 2
 UNNECESSARY = 1
 NOT_EXERCISED = Fraction(5, 6)
 """First-turn passes of the control, by pairs run, from which on there was nothing to repair."""
+
+
+REVIEWS = ReviewSettings(
+    event="SEMANTIC_REVIEW",
+    continued="SEMANTIC_CONTINUE",
+    wall_field="wall_ms",
+    scope_field="scope",
+)
+"""What study.toml says of the product's events; pairs are looked at without it."""
+
+
+def after_pair(rows: Sequence[Mapping[str, Any]], remaining: int) -> dict[str, Any]:
+    """Return what the pairs so far came to, and ``futility`` where no claim can come of the rest.
+
+    Args:
+        rows: a row for each turn, with the observation and what the product wrote in it.
+        remaining: how many pairs are still planned.
+    """
+    attempts = reviewed_turns(rows, REVIEWS)
+    repairs, needless = credited(attempts), unnecessary(attempts)
+    harmful = sum(each.harmful is True for each in needless)
+    line = (
+        f"credited repairs {len(repairs)}, unnecessary interventions {len(needless)}"
+        f" (harmful {harmful})"
+    )
+    futile = 0 < remaining < CREDITED_TASKS - len(repairs)
+    return {"line": line, "stop": FUTILITY if futile else None}
 
 
 def find(evidence: Evidence) -> Finding:

@@ -13,10 +13,12 @@ import pytest
 from agent_trials.results.reviewed import Reviewed, Stop
 from agent_trials.results.rules import CostPerCorrectRule
 from agent_trials.results.verdict import Outcome, Verdict, decide
+from agent_trials.study import manifest
 from reviewed_rows import PLAIN, REVIEWER, asks, attempt, ended, evidence, repaired, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from agent_trials.results.evidence import Evidence, Finding
 
@@ -25,17 +27,17 @@ RULE = CostPerCorrectRule(Decimal("0.85"), Decimal(2), Decimal(0))
 TASKS = [f"t{number}" for number in range(1, 7)]
 
 
-def _find() -> Callable[[Evidence], Finding]:
+def _module() -> ModuleType:
     spec = importlib.util.spec_from_file_location("study_verdict", STUDY / "verdict.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: Callable[[Evidence], Finding] = module.find
-    return found
+    return module
 
 
-FIND = _find()
+OWN = _module()
+FIND: Callable[[Evidence], Finding] = OWN.find
 
 
 def verdict(attempts: Sequence[Reviewed], **other: Any) -> Verdict:  # noqa: ANN401 - by name
@@ -248,3 +250,57 @@ def test_a_rehearsal_says_nothing_of_the_world() -> None:
     found = verdict(plain() + review(), rehearsal=True)
 
     assert found.sentence.startswith("REHEARSAL, says nothing of the world. ")
+
+
+def turn_row(task: str, arm: str, stops: list[bool], *events: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a first turn, as a running trial has it."""
+    facts = [{"stop": at, "atMs": 0, "passed": each} for at, each in enumerate(stops, 1)]
+    checker = {"passed": stops[-1], "groups": {"r01": stops[-1]}}
+    seen = {"status": "completed", "costUsd": "0.1", "stops": facts, "checker": checker}
+    place = {"task": task, "arm": arm, "repetition": 1, "turn": 1}
+    return {**place, "observation": seen, "sideEvents": list(events)}
+
+
+REVIEW = {
+    "event": "SEMANTIC_REVIEW", "judgement": "correct", "goal_ids": ["G1"], "goals": ["G1"],
+    "evidence_ids": ["E1"], "evidence": ["E1"], "reason": "r01",
+}  # fmt: skip
+CONTINUE = {"event": "SEMANTIC_CONTINUE"}
+
+
+@pytest.mark.parametrize(
+    ("repairs", "remaining", "stop"),
+    [
+        (0, 2, None),
+        (0, 1, "futility"),
+        (1, 1, None),
+        (0, 0, None),
+    ],
+    ids=["two pairs left", "one pair left and no repair", "one left and one repair", "the end"],
+)
+def test_a_run_stops_when_the_rest_cannot_make_a_claim(
+    repairs: int, remaining: int, stop: str | None
+) -> None:
+    repaired_row = turn_row("t1", REVIEWER, [False, True], REVIEW, CONTINUE)
+    rows = [repaired_row if repairs else turn_row("t1", REVIEWER, [False])]
+
+    assert OWN.after_pair(rows, remaining)["stop"] == stop
+
+
+def test_a_pair_is_told_in_credited_and_unnecessary_interventions() -> None:
+    rows = [
+        turn_row("t1", PLAIN, [True]),
+        turn_row("t1", REVIEWER, [False, True], REVIEW, CONTINUE),
+        turn_row("t2", REVIEWER, [True, False], REVIEW, CONTINUE),
+    ]
+
+    assert OWN.after_pair(rows, 3)["line"] == (
+        "credited repairs 1, unnecessary interventions 1 (harmful 1)"
+    )
+
+
+def test_the_events_have_the_names_that_the_study_registers() -> None:
+    """A pair is looked at without the manifest; the two must not part."""
+    arms = {arm.id: arm for arm in manifest.load(STUDY).manifest.arms}
+
+    assert arms["review"].reviews == OWN.REVIEWS

@@ -64,7 +64,7 @@ def _proved(study: Graded, task: TaskSettings, key: CheckerKey) -> Proved:
     where = f"{study.manifest.id}: task {task.id}"
     try:
         found = checker.resolve(key, study.folder, study.values)
-        states, empty = dict(_states(study, task, key)), _without_files(study, task)
+        laid, empty = dict(states(study, task, key)), _without_files(study, task)
     except WorkspaceError as error:
         return Proved(task.id, 0, (Problem(where, str(error), "put it right"),))
     problems = []
@@ -74,7 +74,7 @@ def _proved(study: Graded, task: TaskSettings, key: CheckerKey) -> Proved:
     ):
         ways = {
             name: pool.submit(_checked, empty, found, files, Path(scratch) / name)
-            for name, files in states.items()
+            for name, files in laid.items()
         }
         for name, way in ways.items():
             try:
@@ -84,10 +84,10 @@ def _proved(study: Graded, task: TaskSettings, key: CheckerKey) -> Proved:
             if said is not None:
                 remedy = "change the checker, the reference or the variant"
                 problems.append(Problem(f"{where}, {name}", said, remedy))
-    return Proved(task.id, len(states), tuple(problems))
+    return Proved(task.id, len(laid), tuple(problems))
 
 
-def _states(study: Graded, task: TaskSettings, key: CheckerKey) -> Iterator[tuple[str, Files]]:
+def states(study: Graded, task: TaskSettings, key: CheckerKey) -> Iterator[tuple[str, Files]]:
     """Yield the original, the reference, and the variant of each requirement.
 
     Raises:

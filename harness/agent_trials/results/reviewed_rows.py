@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
     from agent_trials.ledger.openings import Openings
     from agent_trials.results.record import Attempt
-    from agent_trials.study.settings import ArmSettings, Manifest, ReviewSettings
+    from agent_trials.study.settings import (
+        ArmSettings,
+        Manifest,
+        ReviewSettings,
+        SideCostSettings,
+    )
 
 SIDE_EVENTS = "sideEvents"
+NAME_FIELD = "event"
 _FIELDS = dict(
     zip(
         TOKEN_CLASSES,
@@ -54,19 +60,43 @@ def reviewed(
     return tuple(_reviewed(each, arms[each.cell.arm], openings) for each in attempts)
 
 
-def reviews(events: Iterable[Mapping[str, Any]], arm: ArmSettings) -> tuple[Review, ...]:
-    """Return the reviews among a product's events of one turn, in order."""
-    if arm.reviews is None or arm.side_costs is None:
-        return ()
-    side = arm.side_costs
+def reviewed_turns(
+    rows: Iterable[Mapping[str, Any]], names: ReviewSettings
+) -> tuple[Reviewed, ...]:
+    """Return the attempts of a running trial from rows of turns, as ``after_pair`` is given them.
+
+    What reviews cost is not looked at here.
+    """
+    found: dict[tuple[str, str, int], list[Turn]] = {}
+    for row in rows:
+        place = (row["task"], row["arm"], row["repetition"])
+        said = reviews(row["sideEvents"], names)
+        found.setdefault(place, []).append(turn(row["observation"], said))
+    return tuple(
+        Reviewed(task=task, arm=arm, turns=tuple(turns)) for (task, arm, _), turns in found.items()
+    )
+
+
+def reviews(
+    events: Iterable[Mapping[str, Any]],
+    names: ReviewSettings,
+    side: SideCostSettings | None = None,
+) -> tuple[Review, ...]:
+    """Return the reviews among a product's events of one turn, in order.
+
+    Args:
+        events: everything that the product wrote in the turn.
+        names: what its events and their keys are called.
+        side: the same of the events that cost; without it no cost is known.
+    """
     every = list(events)
+    name_field = side.name_field if side else NAME_FIELD
     costs = [
         _money(event.get(side.cost_field))
         for event in every
-        if event.get(side.name_field) == side.event
+        if side and event.get(name_field) == side.event
     ]
-    said = _said(every, arm.reviews, side.name_field, costs)
-    return tuple(_review(each, arm.reviews) for each in said)
+    return tuple(_review(each, names) for each in _said(every, names, name_field, costs))
 
 
 def parsed(data: bytes) -> tuple[dict[str, Any], ...]:
@@ -79,7 +109,8 @@ def _reviewed(attempt: Attempt, arm: ArmSettings, openings: Openings) -> Reviewe
     for observation, line in zip(attempt.turns, attempt.lines, strict=True):
         opening = openings.find(line, SIDE_EVENTS)
         events = parsed(opening.data) if opening else ()
-        turns.append(turn(observation, reviews(events, arm)))
+        found = reviews(events, arm.reviews, arm.side_costs) if arm.reviews else ()
+        turns.append(turn(observation, found))
     groups = [(each.get("checker") or {}).get("groups", {}) for each in attempt.turns]
     requirements = tuple(dict.fromkeys(name for each in groups for name in each))
     return Reviewed(
@@ -128,7 +159,8 @@ def _said(
     costs: list[Decimal | None],
 ) -> Iterator[Said]:
     places = [at for at, event in enumerate(events) if event.get(name_field) == names.event]
-    for number, (at, end) in enumerate(zip(places, [*places[1:], len(events)], strict=True)):
+    for number, at in enumerate(places):
+        end = places[number + 1] if number + 1 < len(places) else len(events)
         delivered = any(event.get(name_field) == names.continued for event in events[at + 1 : end])
         yield Said(events[at], delivered, costs[number] if number < len(costs) else None)
 

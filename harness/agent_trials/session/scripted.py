@@ -38,7 +38,7 @@ def _model(study: Path) -> Callable[[Mapping[str, Any]], Answer]:
     path = study / OWN
     if not path.is_file():
         return model.respond
-    names: dict[str, Any] = {"__name__": "study_rehearsal"}
+    names: dict[str, Any] = {"__name__": "study_rehearsal", "__file__": str(path)}
     # The study's own code, which the operator's pytest collects beside it anyway.
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)  # noqa: S102
     found = names.get("respond")
