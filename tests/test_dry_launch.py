@@ -131,6 +131,23 @@ def test_a_product_that_is_not_called_is_found(tried: Tried) -> None:
     assert found == ["the product wrote no event 'SEMANTIC_COST' in turn 2"]
 
 
+def test_a_set_up_that_names_the_place_of_the_checker_is_found(tried: Tried) -> None:
+    """It would stand in the tree of every attempt."""
+    assert tried.stage.checker
+    place = tried.stage.checker.hidden[0]
+    code = f"open('NOTES.txt', 'w').write({place!r})"
+    sealed = dataclasses.replace(
+        tried.stage.sealed,
+        setup=(*tried.stage.sealed.setup, (sys.executable, "-c", code)),
+    )
+    stage = dataclasses.replace(tried.stage, sealed=sealed, turns=1)
+    _, problems = dry_launch.rehearse(stage, tried.arm)
+
+    assert [each.what for each in problems] == [
+        "the place of the hidden checker stands in the tree of turn 1"
+    ]
+
+
 def test_no_credential_and_no_address_is_there_to_spend_with(tried: Tried, tmp_path: Path) -> None:
     """Whatever a product starts in a dry run, it costs nothing."""
     seen = tmp_path / "seen.json"

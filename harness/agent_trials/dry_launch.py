@@ -5,7 +5,7 @@ What must be seen, in every arm and every turn:
     path, and so do its children: what a hook finds under that name is the same file
     the harness's Stop hook answers and leaves a snapshot, on the resumed turn too
     a product that spends is called in its own arm, and in no other
-    the checker can look at the tree, and every cost can be read
+    the checker can look at the tree, every cost can be read, and no agent sees where it lies
 The environment holds no credential, and the API's address leads nowhere.
 """
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from agent_trials.study.settings import CliSettings
 
 NOWHERE = "http://127.0.0.1:9"
+SEEN = ("transcript", "tree")
+"""What an agent sees: its own session, and the files of the tree after the set-up."""
 PROMPTS = ("This is a dry run.", "This is a dry run, the second turn.")
 
 
@@ -139,7 +141,8 @@ def _turn(request: AttemptRequest) -> AttemptResult:
         collected = place.collect()
         place.stay()
     observation = dataclasses.replace(result.observation, **collected.fields)
-    return dataclasses.replace(result, observation=observation)
+    artifacts = {**result.artifacts, **collected.artifacts}
+    return dataclasses.replace(result, observation=observation, artifacts=artifacts)
 
 
 def _starts(folder: Path) -> list[dict[str, Any]]:
@@ -175,6 +178,11 @@ def _wrong(stage: Stage, arm: Arm, results: list[AttemptResult]) -> Iterator[str
             yield f"a child of turn {number} finds another claude than the one first on PATH"
         if arm.side is not None and arm.side.max_calls and not _calls(seen.side_costs):
             yield f"the product wrote no event {arm.side.event!r} in turn {number}"
+        if stage.checker is not None:
+            seen_in = [name for name in SEEN if name in result.artifacts]
+            texts = [(name, result.artifacts[name]) for name in seen_in]
+            for name in checker.shown_in(stage.checker, texts):
+                yield f"the place of the hidden checker stands in the {name} of turn {number}"
     said = results[-1].observation.checker if results else None
     if said is not None and said["problem"] is not None:
         yield f"the checker ended with {said['problem']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,14 @@ def test_a_checker_sees_a_copy_without_git_and_leaves_no_trace(tree: Path) -> No
 
     assert found.passed
     assert sorted(each.name for each in tree.iterdir()) == [".git", "app.py"]
+
+
+def test_what_cannot_be_copied_is_left_out(tree: Path) -> None:
+    """A pipe that the agent's server left is no reason for having no verdict."""
+    os.mkfifo(tree / "pipe")
+    (tree / "link").symlink_to("/nowhere")
+
+    assert asked(tree, f"print('{BOTH}')").passed
 
 
 def test_a_state_out_of_an_artifact_is_looked_at_like_a_tree(tree: Path) -> None:

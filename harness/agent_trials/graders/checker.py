@@ -95,16 +95,21 @@ def check(checker: Checker, tree: Path) -> Checked:
     with tempfile.TemporaryDirectory(prefix="c-", ignore_cleanup_errors=True) as scratch:
         place = neutral.new(Path(scratch).resolve())
         try:
-            shutil.copytree(
-                tree,
-                place,
-                symlinks=True,
-                ignore=shutil.ignore_patterns(".git"),
-                dirs_exist_ok=True,
-            )
+            shutil.copytree(tree, place, symlinks=True, ignore=_left_out, dirs_exist_ok=True)
         except (OSError, shutil.Error):
             return Checked(None, problem="not-copied")
         return _run(checker, place, Path(scratch))
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """Return what of a folder is not copied: git's own, sockets and pipes, what nobody may read."""
+    return {name for name in names if name == ".git" or not _can_be_copied(Path(folder, name))}
+
+
+def _can_be_copied(path: Path) -> bool:
+    if path.is_symlink():
+        return True
+    return (path.is_dir() or path.is_file()) and os.access(path, os.R_OK)
 
 
 def check_packed(checker: Checker, packed: bytes, number: int) -> Checked:
