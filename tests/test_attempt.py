@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -35,5 +37,20 @@ def test_a_lost_workspace_charges_what_the_ledger_demands(tmp_path: Path, transp
 
     observation = run_attempt(request).observation
 
-    assert (observation.status, observation.problems[-1]) == (Status.INVALID_SETUP, "workspace")
+    assert (observation.status, observation.problems) == (Status.INVALID_SETUP, ("workspace",))
     assert charges.problem(observation.to_json(), request.reservation_usd) is None
+
+
+def test_only_a_study_with_an_mcp_server_loads_the_mcp_sdk() -> None:
+    """It takes a second of every session, whatever the study asks."""
+    script = (
+        "import sys\n"
+        "from agent_trials.agents import claude_cli, messages_api, provider_cli\n"
+        "from agent_trials.session import runs\n"
+        "print({'mcp', 'mcp_types'} & {*sys.modules})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert done.stdout == "set()\n"

@@ -58,7 +58,7 @@ def test_says_where_a_cost_is_missing(tmp_path: Path, lacking: dict[str, Any]) -
     """A run whose costs are not whole is found out after its first pair."""
     found = look(tmp_path, row("plain"), row("review", **lacking))
 
-    assert "costs incomplete in 1 turns" in found.words
+    assert "costs incomplete in 1 turn" in found.words
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 UNEQUAL = "equal-files-differ"
 """The problem of an attempt whose project is not the other arms': no repetition mends it."""
+INTERRUPTED = Status.INTERRUPTED.value  # also the code with which an agent says so
 PROBLEM_OF = {
     WorkspaceError: (Status.INVALID_SETUP, "workspace"),
     UnequalError: (Status.INVALID_SETUP, UNEQUAL),
@@ -174,7 +175,7 @@ def _infrastructure(
     """Return the result where the ground under the attempt failed; never a wrong answer.
 
     What the agent may have spent until then stays charged: where requests are not metered, the
-    whole reservation, as for whatever else did not complete.
+    whole reservation, as for whatever else did not complete. Nothing outside interrupted it.
     """
     known = agent.interrupted()
     status, problem = PROBLEM_OF[type(error)]
@@ -184,7 +185,7 @@ def _infrastructure(
     observation = dataclasses.replace(
         known.observation,
         status=status,
-        problems=(*known.observation.problems, problem),
+        problems=(*(code for code in known.observation.problems if code != INTERRUPTED), problem),
         setup_problem=problem if status is Status.INVALID_SETUP else None,
         charged_usd=charged,
     )

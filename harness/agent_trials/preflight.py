@@ -18,13 +18,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_trials import canonical, writable
+from agent_trials import writable
 from agent_trials.agents import claude_cli
 from agent_trials.errors import AgentError, Problem, ProblemsError, RunRefusedError, WorkspaceError
 from agent_trials.study import leaks, manifest
+from agent_trials.study.folder import whole_digests
 from agent_trials.study.settings import CliSettings
 from agent_trials.workspace import checkouts, commits, export, git
 from agent_trials.workspace.mcp_digests import parameter_facts
+from agent_trials.workspace.mcp_probe import Probes, probe_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from agent_trials.records import McpServer, SealedCorpus
     from agent_trials.study.manifest import Study
     from agent_trials.study.settings import HttpSettings, ProviderSettings, RepositorySettings
-    from agent_trials.workspace.mcp_probe import Probes
     from agent_trials.writable import Writable
 
 LOCAL_TOOLS = ("repo_list", "repo_read", "repo_search")
@@ -309,22 +310,10 @@ def _denied(arm: str, probes: Probes, found: Writable) -> tuple[str, ...]:
 def _leaks(study: Study, corpus: SealedCorpus) -> list[Problem]:
     """Return where the corpus holds the answer key or a file of the study."""
     files = [(each.path, (corpus.folder / each.path).read_bytes()) for each in corpus.files]
-    found = leaks.in_corpus(study.key, files) if study.key else []
-    own = {
-        canonical.digest(path.read_bytes())
-        for path in study.folder.rglob("*")
-        if path.is_file() and path.stat().st_size
-    }
-    found += [
-        Problem(
-            f"{corpus.repository}:{each.path}",
-            "the corpus holds a file of the study",
-            "keep the study out of the repository that it asks about",
-        )
-        for each in corpus.files
-        if each.digest in own
-    ]
-    return found
+    found = leaks.study_files(whole_digests(study.folder), files)
+    if study.key:
+        found += leaks.in_corpus(study.key, files)
+    return [Problem(f"{corpus.repository}:{each.where}", each.what, each.remedy) for each in found]
 
 
 def _probe(
@@ -333,11 +322,6 @@ def _probe(
     corpora: Mapping[str, SealedCorpus],
     problems: list[Problem],
 ) -> Probes:
-    from agent_trials.workspace.mcp_probe import (  # noqa: PLC0415 - loads the mcp SDK
-        Probes,
-        probe_all,
-    )
-
     with ExitStack() as stack:
         folders = {
             name: stack.enter_context(export.export(corpus, writable_arm=False))

@@ -5,14 +5,17 @@ The limit on a file's size stands for the full disk: the write that would pass i
 
 from __future__ import annotations
 
+import compileall
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+import agent_trials
+import fake_cli
 
+if TYPE_CHECKING:
     from lab import Lab, Outcome
 
 LIMITED = """\
@@ -22,11 +25,25 @@ os.execv(sys.executable, [sys.executable, "-m", "pytest", *sys.argv[2:]])
 """
 
 
+@pytest.fixture(autouse=True, scope="module")
+def compiled() -> None:
+    """Have our byte code written before: where a file may not grow, Python leaves half of one."""
+    compileall.compile_dir(Path(agent_trials.__file__).parent, quiet=1)
+
+
 @pytest.fixture
 def http(lab: Lab) -> Lab:
     """A study over the scripted API."""
     lab.study(transport="http")
     return lab
+
+
+def other_run(number: int) -> str:
+    """Return a line that names a paid run of another series."""
+    return (
+        f'{{"at":"t","capUsd":"1","event":"opened","phase":"full","runId":"{number:032x}",'
+        '"scored":true,"seriesId":"sha256:other"}\n'
+    )
 
 
 def arguments(lab: Lab, ledger: Path) -> list[str]:
@@ -48,6 +65,37 @@ def test_a_ledger_that_cannot_be_opened_is_a_refusal(http: Lab) -> None:
     assert "INTERNALERROR" not in outcome.text
     assert "Traceback" not in outcome.text
     assert list(http.outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("resumed", [False, True], ids=["new", "resumed"])
+def test_a_run_that_cannot_be_named_beside_the_lock_is_none(lab: Lab, *, resumed: bool) -> None:
+    """A paid run that no record names could be left out of the next one's cap."""
+    lab.study(resume="skip-recorded")
+    lab.freeze()
+    fake = fake_cli.install(lab.root / "bin")
+    asked = [*lab.paid_arguments(), "--claude-bin", str(fake.path), "--resume"]
+    if resumed:
+        fake.behave(exit_code=3)
+        first = lab.pytest(*asked[:-1], **lab.paid_environment)
+        assert first.code == 1, first.text
+    record = lab.folder / "study.ledgers.jsonl"
+    others = (record.read_text("utf-8") if resumed else "") + "".join(map(other_run, range(1000)))
+    record.write_text(others, encoding="utf-8")
+
+    outcome = lab.command(
+        sys.executable, "-c", LIMITED, str(len(others)), *asked[: None if resumed else -1],
+        environment=lab.paid_environment,
+    )  # fmt: skip
+
+    assert outcome.code == 4, outcome.text
+    assert "make room" in outcome.text, outcome.text
+    assert record.read_text("utf-8") == others
+    if resumed:
+        assert lab.show()["runs"][1]["stopped"]["reason"] == "not-begun"
+        assert lab.show()["runs"][1]["closedAt"] is not None
+    else:
+        assert list(lab.outside.iterdir()) == []
+    assert len(fake.starts) == (1 if resumed else 0)
 
 
 def test_a_disk_that_fills_up_is_told_in_a_sentence(http: Lab) -> None:

@@ -130,7 +130,7 @@ def test_what_is_recorded_is_deselected_with_one_line(lab: Lab, fake: FakeCli) -
 
     assert "1 of 4 attempts are recorded (1 completed), 3 to run" in outcome.out
     assert "4 items / 1 deselected / 3 selected" in outcome.out
-    assert "1 attempts deselected: the ledger holds them already" in outcome.out
+    assert "1 attempt deselected: the ledger holds them already" in outcome.out
     assert "3 passed, 1 deselected" in outcome.out
     assert "4 completed" in outcome.out
     text = (lab.folder / "study.ledgers.jsonl").read_text(encoding="utf-8")

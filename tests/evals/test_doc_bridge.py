@@ -87,7 +87,7 @@ def test_the_dry_run_shows_two_and_thirty_six_attempts() -> None:
     shown = _real("--collect-only", "-q")
 
     assert shown.code == 0, shown.text
-    assert "doc-bridge/pilot: 2 attempts (1 tasks x 2 arms x 1 repetitions)" in shown.out
+    assert "doc-bridge/pilot: 2 attempts (1 task x 2 arms x 1 repetition)" in shown.out
     assert "doc-bridge/full: 36 attempts (6 tasks x 2 arms x 3 repetitions)" in shown.out
     assert shown.out.count("networkCalls: 0") == shown.out.count("claudeProcesses: 0") == 2
 

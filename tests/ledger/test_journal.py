@@ -96,6 +96,19 @@ def test_a_ledger_that_cannot_be_made_leaves_nothing_behind(path: Path, calls: i
     assert list(path.parent.iterdir()) == []
 
 
+def test_what_fails_as_the_run_begins_takes_the_ledger_with_it(path: Path) -> None:
+    """The preflight's line, the record beside the study's lock: one without the other is a half."""
+
+    def begin(journal: Journal) -> None:
+        journal.passed_preflight({})
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        ledgers.create(path, begin=begin)
+
+    assert list(path.parent.iterdir()) == []
+
+
 def test_a_power_cut_after_the_opening_does_not_lose_the_ledger(path: Path) -> None:
     """Its name lasts, and those of its openings: what is reserved next can be found again."""
     attempts = ledgers.plan()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,3 +40,18 @@ def test_only_one_command_at_a_time_holds_a_folder(tmp_path: Path) -> None:
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         os.close(other)
+
+
+def test_a_line_that_does_not_fit_on_the_disk_leaves_the_lines_before_it(tmp_path: Path) -> None:
+    """A record of a run that was then refused would count a cap that nobody spent."""
+    path = tmp_path / "a"
+    disk.append_line(path, b"first")
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, was[1]))
+    try:
+        with pytest.raises(OSError, match="No space"):
+            disk.append_line(path, b"second")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+
+    assert path.read_bytes() == b"first\n"

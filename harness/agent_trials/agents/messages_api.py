@@ -35,7 +35,6 @@ from agent_trials.errors import AgentError, McpServerError
 from agent_trials.money import ZERO
 from agent_trials.records import AttemptResult, Observation, Secret, Status
 from agent_trials.study.settings import NOT_SENT, HttpSettings
-from agent_trials.workspace import mcp_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +56,7 @@ class MessagesApi:
 
     def __init__(
         self,
-        connect: Connect = mcp_server.connect,
+        connect: Connect = toolbox.connect,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connect = connect

@@ -51,6 +51,13 @@ class Connect(Protocol):
         ...
 
 
+def connect(server: McpServer, *, folder: Path) -> AbstractContextManager[Connection]:
+    """Start a server; the mcp SDK is loaded when an arm first has one (it takes a second)."""
+    from agent_trials.workspace import mcp_server  # noqa: PLC0415 - as said
+
+    return mcp_server.connect(server, folder=folder)
+
+
 class ToolsMissingError(Exception):
     """A server does not list a tool that the arm is promised."""
 

@@ -15,6 +15,7 @@ from agent_trials.study import estimable, manifest, phases, schedule
 from agent_trials.study.design import designs
 from agent_trials.study.findings import nearest
 from agent_trials.study.frozen import state
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +124,7 @@ def _prove(study: Study, only: tuple[str, ...], parameters: tuple[str, ...]) -> 
     for each in proof.prove(proof.Graded(study.folder, study.manifest, study.key, values), tasks):
         proved += 1
         said = "red where it must be" if not each.problems else "NOT PROVED"
-        click.echo(f"  checker of {each.task}: {_count(each.states, 'tree')}, {said}")
+        click.echo(f"  checker of {each.task}: {counted(each.states, 'tree')}, {said}")
         for problem in each.problems:
             wrong += 1
             click.echo(f"    {problem}")
@@ -169,7 +170,8 @@ def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[
     for word, found in (("problem", examined.problems), ("doubt", examined.doubts)):
         for each in found:
             yield f"  {word}: {each}"
-    yield f"  {_count(len(examined.problems), 'problem')}, {_count(len(examined.doubts), 'doubt')}"
+    problems, doubts = len(examined.problems), len(examined.doubts)
+    yield f"  {counted(problems, 'problem')}, {counted(doubts, 'doubt')}"
 
 
 def _sampled(study: Study, phase: str) -> Iterator[str]:
@@ -185,9 +187,9 @@ def _phase(design: Design, settings: Manifest) -> str:
     cells = (planned.cell for planned in schedule.plan(settings, design.phase))
     total = phases.reserved(settings, cells)
     parts = [
-        _count(design.attempts, "attempt"),
-        f"{_count(design.whole, 'pair')} of {design.arms} arms" if design.whole else "no pairs",
-        _count(design.tasks, "task"),
+        counted(design.attempts, "attempt"),
+        f"{counted(design.whole, 'pair')} of {design.arms} arms" if design.whole else "no pairs",
+        counted(design.tasks, "task"),
     ]
     if total is None:  # left to the operator
         parts.append(f"reserves {design.attempts} times --attempt-budget-usd")
@@ -200,7 +202,3 @@ def _phase(design: Design, settings: Manifest) -> str:
     else:
         parts.append("not scored")
     return ", ".join(parts)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_trials import canonical
 from agent_trials.errors import Problem, WorkspaceError
 from agent_trials.results import rules
 from agent_trials.study import leaks, manifest
 from agent_trials.study.corpus import refusal
 from agent_trials.study.design import doubts
-from agent_trials.study.folder import counted
+from agent_trials.study.folder import whole_digests
 from agent_trials.study.present import read_present
 from agent_trials.workspace import git
 
@@ -73,7 +72,7 @@ def _corpus(study: Study, name: str, folder: Path) -> tuple[list[Problem], int]:
         files = dict(_exported(committed, study.manifest.workspace.filter))
     problems = [*_pin(f"{place}.pin", study.manifest.repositories[name].pin, pin)]
     problems += [*_sources(study, name, files), *_handoffs(study, name, files)]
-    found = leaks.study_files(_own_files(study.folder), files.items())
+    found = leaks.study_files(whole_digests(study.folder), files.items())
     if study.key is not None:
         found += leaks.in_corpus(study.key, files.items())
     shown = os.path.normpath(study.folder / study.manifest.repositories[name].url)
@@ -122,11 +121,3 @@ def _exported(checkout: Path, rules: CorpusFilter) -> Iterator[tuple[str, bytes]
         mode = "100755" if status.st_mode & 0o100 else "100644"
         if refusal(path, mode=mode, size=status.st_size, rules=rules) is None:
             yield path, file.read_bytes()
-
-
-def _own_files(folder: Path) -> dict[str, str]:
-    return {
-        path: canonical.digest((folder / path).read_bytes())
-        for path, entry in counted(folder)
-        if entry.is_file(follow_symlinks=False)
-    }

@@ -11,6 +11,7 @@ from agent_trials.results import power, record, rows_from_ledger
 from agent_trials.results.hypotheses import discordant_floor
 from agent_trials.results.numbers import rounded, text
 from agent_trials.results.rows import differences, measured
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +118,7 @@ def _spreads(of: Record | None, endpoint: str) -> Iterator[tuple[str, power.Spre
 
 
 def _cost(design: Design, of: Record | None) -> str:
-    planned = f"{design.pairs} pairs ({design.attempts} attempts)"
+    planned = f"{counted(design.pairs, 'pair')} ({counted(design.attempts, 'attempt')})"
     if of is None:
         return f"{planned} cost what a pilot shows; give its ledger with --ledger"
     costs = [measured(rows_from_ledger.cost(each)) for each in of.attempts]

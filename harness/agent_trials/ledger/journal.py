@@ -18,7 +18,7 @@ from agent_trials.ledger.locks import RunLock
 from agent_trials.ledger.private import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from agent_trials.ledger.budget import Totals
@@ -48,6 +48,7 @@ class Journal(Hand):
         series_id: str,
         clock: Clock,
         priors: Sequence[PriorLedger] = (),
+        begin: Callable[[Self], None] = lambda _: None,
         disk: Disk = REAL_DISK,
     ) -> Self:
         """Make a new ledger and open run 1 in it; on an error nothing is left behind.
@@ -60,6 +61,7 @@ class Journal(Hand):
             series_id: what the first line names as ``prev``.
             clock: gives the time in UTC.
             priors: prior ledgers, kept from being opened as long as this run is.
+            begin: what else must succeed before there is a ledger; it reserves nothing.
             disk: what makes bytes last.
 
         Raises:
@@ -71,6 +73,7 @@ class Journal(Hand):
             journal = cls(path, run=1, clock=clock, disk=disk, locks=locks)
             journal._begin(Position(digest=series_id))
             journal._open_run(opening, priors, private)
+            begin(journal)
             undo.pop_all()
             journal._locks = locks.pop_all()
         return journal

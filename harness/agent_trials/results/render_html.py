@@ -14,6 +14,7 @@ from agent_trials.results import figures, flow, plots
 from agent_trials.results.flow import ArmFlow
 from agent_trials.results.provider_tables import tables
 from agent_trials.results.rows_from_ledger import grades_of
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,7 @@ class Pages:
         )
         # Not escaped, so that its bytes are those of the digest; a quotation mark would not be.
         style = Markup(css)  # noqa: S704 - our own file, checked above
-        self._shared = {"css": style, "policy": policy(css)}
+        self._shared = {"css": style, "policy": policy(css), "counted": counted}
 
     def page(self, template: str, **values: object) -> bytes:
         """Return a page of a template."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_trials.results.provider_tables import tables
 from agent_trials.results.render_html import STANDINGS
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -81,7 +82,8 @@ def _top(d: Mapping[str, Any]) -> Iterator[str]:
         "study and phase": f"{study['id']}, {study['phase']}",
         "model and transport": f"{study['model']}{alias}, {study['transport']}",
         "attempts": (
-            f"{study['attempts']} planned in {study['pairs']} pairs of {study['tasks']} tasks"
+            f"{study['attempts']} planned in {counted(study['pairs'], 'pair')} of"
+            f" {counted(study['tasks'], 'task')}"
         ),
         "time": f"{study['openedAt']} to {study['closedAt'] or 'an end that was not recorded'}",
         "money": (
@@ -245,7 +247,8 @@ def _deviations(d: Mapping[str, Any]) -> Iterator[str]:
     for each in d["amendments"] or ():
         why = f": {each['reason']}" if each["reason"] else ""
         where = f" ({', '.join(each['changes'])})" if each["changes"] else ""
-        when = f"{each['entry']} {each['number']}, {each['at']}, after {each['attempts']} attempts"
+        when = f"{each['entry']} {each['number']}, {each['at']}"
+        when += f", after {counted(each['attempts'], 'attempt')}"
         yield from _items([f"{when}{why}{where}"])
 
 

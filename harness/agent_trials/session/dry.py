@@ -9,6 +9,7 @@ from agent_trials.session import text
 from agent_trials.session.selection import Selected
 from agent_trials.study import asked, freeze, phases, schedule
 from agent_trials.study.manifest import phase_repetitions
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,16 +56,17 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
     arms = [arm.id for arm in phases.phase_arms(manifest, selected.phase)]
     tasks = len({each.cell.task for each in attempts})
     slots = asked.phase_models(manifest, selected.phase)
-    models = f" x {len(slots)} models" if slots else ""
+    models = f" x {counted(len(slots), 'model')}" if slots else ""
     repetitions = phase_repetitions(manifest, selected.phase)
-    shape = f"{tasks} tasks x {len(arms)} arms{models} x {repetitions} repetitions"
+    shape = f"{counted(tasks, 'task')} x {counted(len(arms), 'arm')}{models}"
+    shape += f" x {counted(repetitions, 'repetition')}"
     if len(attempts) != tasks * len(arms) * max(len(slots), 1) * repetitions:
         shape = f"of {shape}"  # a sample that crosses not everything
     frozen = freeze.state(selected.study)
     total = phases.reserved(manifest, [each.cell for each in attempts])
     return {
         "name": selected.name,
-        "attempts": str(len(attempts)),
+        "attempts": counted(len(attempts), "attempt"),
         "shape": shape,
         "compared": "\n".join(text.compared(manifest, selected.phase)),
         "sampled": "\n".join((*phases.sampled(manifest, selected.phase), *_further(manifest))),

@@ -36,6 +36,7 @@ from agent_trials.session.restated import STAND_IN_INPUT, STAND_IN_OUTPUT
 from agent_trials.study import archived, freeze, ledgers
 from agent_trials.study.manifest import Study
 from agent_trials.study.settings import OPERATOR, HttpSettings
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -349,7 +350,7 @@ class GradingAdmission:
             else:
                 cases.append(Case(blind_id, run_ids[line.run], line))
         if unknown:
-            what = f"{unknown} completed attempts have no blind id or no answer beside it"
+            what = f"of {counted(unknown, 'completed attempt')} it lacks the blind id or the answer"
             self._refuse(f"{LEDGER} {path}", what, "give it with its whole folder .private")
         return sorted(cases, key=lambda case: drawn(seed, case.blind_id))
 

@@ -9,6 +9,7 @@ from agent_trials import money
 from agent_trials.results import ways
 from agent_trials.results.agreement import agreement
 from agent_trials.session.text import REHEARSAL
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ def heading(plan: GradingPlan) -> list[str]:
     mode = "PAID GRADING" if plan.is_paid else REHEARSAL
     answered = ways.models(plan.opening)
     cap = money.text(plan.cap_usd)
-    counts = f"{len(plan.cases)} observations, {len(plan.open_cases)} to be graded"
+    counts = _counts(plan)
     lines = [f"agent-trials: {mode}: adjudicate {plan.name}, {counts}, cap {cap} USD"]
     for grader in plan.graders:
         same = " (the model that answered)" if grader.model in answered else ""
@@ -36,11 +37,15 @@ def heading(plan: GradingPlan) -> list[str]:
     return lines
 
 
+def _counts(plan: GradingPlan) -> str:
+    return f"{counted(len(plan.cases), 'observation')}, {len(plan.open_cases)} to be graded"
+
+
 def dry_run(plan: GradingPlan) -> list[str]:
     """Return what the dry run says of a batch."""
     to_grade = len(plan.open_cases)
     total = money.text(plan.settings.reserves(to_grade) if to_grade else money.ZERO)
-    counts = f"{len(plan.cases)} observations, {len(plan.open_cases)} to be graded"
+    counts = _counts(plan)
     return [
         f"adjudicate {plan.name}: {counts}",
         f"  reserves at most {total} USD, controls included; cap {money.text(plan.cap_usd)} USD",

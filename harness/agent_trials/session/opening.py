@@ -6,6 +6,7 @@ import dataclasses
 import importlib.metadata
 import platform
 import secrets
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -48,14 +49,22 @@ def open_run(
 ) -> StudyRun:
     """Open the ledger with ``run-opened`` and ``preflight-passed``, and return the run.
 
-    It is created, or gets a further run where it is resumed.
+    It is created, or gets a further run where it is resumed. A paid run is named beside the lock.
 
     Raises:
-        LedgerError: the file cannot be created; nothing was written then.
+        LedgerError, OSError: it cannot be written; a new ledger is gone then, and a further run of
+            a resumed one is closed, as far as the machine lets us.
         RunRefusedError: it cannot be resumed; nothing was written then.
     """
+
+    def begin(journal: Journal) -> None:
+        journal.passed_preflight(dict(prepared.facts))
+        if plan.mode == "paid":
+            ledgers.opened(plan.study.folder, _record(plan, journal.run_id, clock()))
+
     if plan.recorded is not None:
         journal = _reopen(plan, plan.recorded, opening_fields(plan, prepared), clock)
+        _begin_or_close(journal, begin)
     else:
         journal = Journal.create(
             plan.ledger or rehearsal_path(plan, project, clock()),
@@ -64,11 +73,21 @@ def open_run(
             series_id=plan.frozen.series_id,
             clock=clock,
             priors=plan.priors,
+            begin=begin,
         )
-    if plan.mode == "paid":
-        ledgers.opened(plan.study.folder, _record(plan, journal.run_id, clock()))
-    journal.passed_preflight(dict(prepared.facts))
     return StudyRun(plan, prepared, journal, base_url, spare)
+
+
+def _begin_or_close(journal: Journal, begin: Callable[[Journal], None]) -> None:
+    """Begin a further run; one that does not is closed, since lines are never taken back."""
+    try:
+        begin(journal)
+    except BaseException:
+        with suppress(LedgerError, OSError):
+            journal.stop("not-begun")
+            journal.close()
+        journal.release()
+        raise
 
 
 def _reopen(

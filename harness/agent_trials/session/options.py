@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.wording import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -184,13 +186,14 @@ JOB_LINES = (
 def deselected_line(count: int) -> str:
     """Return the line that says why attempts did not run."""
     return (
-        f"{count} attempts of studies deselected: -m names no phase (-m pilot rehearses at no cost)"
+        f"{counted(count, 'attempt')} of studies deselected: -m names no phase"
+        " (-m pilot rehearses at no cost)"
     )
 
 
 def recorded_line(count: int) -> str:
     """Return the line that says which attempts were not run again."""
-    return f"{count} attempts deselected: the ledger holds them already (--resume)"
+    return f"{counted(count, 'attempt')} deselected: the ledger holds them already (--resume)"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agent_trials.ledger.chain import Reading
 from agent_trials.ledger.events import Event
 from agent_trials.ledger.openings import Openings
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,7 +122,7 @@ def _costs(found: Iterable[Mapping[str, Any]]) -> str:
         if row["observation"]["costUsd"] is None
         or (row["observation"].get("sideCosts") or {}).get("missing")
     ]
-    return f"costs incomplete in {len(lacking)} turns" if lacking else "costs complete"
+    return f"costs incomplete in {counted(len(lacking), 'turn')}" if lacking else "costs complete"
 
 
 def _is_silent(pair: Iterable[Mapping[str, Any]]) -> bool:

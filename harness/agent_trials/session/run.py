@@ -246,10 +246,10 @@ class StudyRun:
         # The name under which it is graded: drawn once, so that it tells nothing and never changes.
         named = {**result.private, "blindId": secrets.token_hex(8)}
         result = dataclasses.replace(result, private=named)
+        if stop is None and not repeats and self.stops(planned, result):
+            stop = status.value
         with held():
-            totals = self.journal.settle(planned, result)
-            if stop is not None or (not repeats and self.stops(planned, result)):
-                self.journal.stop(stop or status.value, planned.cell)
+            totals = self.journal.settle(planned, result, stop=stop)
         return Settled(
             planned.cell.item,
             status.value,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_trials import money
 from agent_trials.study import asked, phases, schedule
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,11 +39,11 @@ def heading(plan: RunPlan, head: str) -> list[str]:
     frozen = plan.frozen
     state = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
     series = f"{frozen.series_id} ({state if frozen.frozen else 'not frozen'})"
-    attempts = len(plan.remaining)
+    attempts = counted(len(plan.remaining), "attempt")
     total = money.text(plan.total_usd(plan.remaining))
     cap = money.text(plan.cap_usd)
     return [
-        f"agent-trials: {mode}: {plan.name}, {attempts} attempts over {plan.transport}",
+        f"agent-trials: {mode}: {plan.name}, {attempts} over {plan.transport}",
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
         *_further(plan, total),
         f"agent-trials: head {head}",
@@ -75,7 +76,7 @@ def compared(manifest: Manifest, phase: str) -> list[str]:
         lines.append(f"THE ARMS DIFFER IN {words}, which is what is compared: {'; '.join(each)}")
     if slots := asked.phase_models(manifest, phase):
         named = ", ".join(f"{slot.id} = {slot.model}" for slot in slots)
-        lines.append(f"every task is asked of {len(slots)} models: {named}")
+        lines.append(f"every task is asked of {counted(len(slots), 'model')}: {named}")
     return lines
 
 
@@ -105,6 +106,7 @@ def _prior(prior: PriorLedger) -> list[str]:
     """Return what an earlier ledger showed: spend, cost per attempt, tokens, CLI, MCP check."""
     costs = ", ".join(money.text(each.charged) for each in prior.attempts) or "none"
     observations = [each.observation for each in prior.attempts]
+    attempts = counted(len(observations), "attempt")
     preflight = prior.preflight or {}
     servers = [
         f"{server['server']} in {server['arm']} for {server['checkout']}"
@@ -113,7 +115,7 @@ def _prior(prior: PriorLedger) -> list[str]:
     ]
     checked = f"passed by {', '.join(servers)}" if servers else "no server"
     return [
-        f"prior {prior.phase}: spent {money.text(prior.spent)} USD in {len(observations)} attempts",
+        f"prior {prior.phase}: spent {money.text(prior.spent)} USD in {attempts}",
         f"prior {prior.phase}: charged per attempt {costs} USD; tokens {_sums(observations)}",
         f"prior {prior.phase}: CLI {preflight.get('cliVersion') or 'none'}, MCP check: {checked}",
     ]
@@ -206,8 +208,8 @@ def _extrapolation(plan: RunPlan, found: Summary) -> list[str]:
         ratio = Decimal(count) / len(plan.attempts)
         total = money.text(money.charge(found.totals.spent * ratio))
         lines.append(
-            f"extrapolation: {phase} has {count} attempts, this times {ratio.normalize():f} is"
-            f" {total} USD; no bound: other tasks may cost more"
+            f"extrapolation: {phase} has {counted(count, 'attempt')}, this times"
+            f" {ratio.normalize():f} is {total} USD; no bound: other tasks may cost more"
         )
     return lines
 
@@ -216,9 +218,7 @@ def dry_run(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the dry run's summary: one block per study and phase."""
     lines = []
     for row in rows:
-        lines.append(
-            f"{row['name']}: {row['attempts']} attempts ({row['shape']}), arms {row['arms']}"
-        )
+        lines.append(f"{row['name']}: {row['attempts']} ({row['shape']}), arms {row['arms']}")
         for facts in ("compared", "sampled"):
             lines += [f"  {line}" for line in row.get(facts, "").splitlines()]
         lines.append(f"  reserves at most {row['reserved']} USD; cap {row['cap']}; {row['series']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
@@ -45,20 +46,28 @@ def append_line(path: Path, line: bytes) -> None:
     """Add one line, ended by a newline, after the last whole line; on disk when this returns.
 
     What an earlier crash left after the last newline was never a line and is cut off.
+
+    Raises:
+        OSError: it could not be written; the file ends with its last line, as before.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        with os.fdopen(handle, "r+b", closefd=False) as file:
-            whole = file.read()
-            end = whole.rfind(b"\n") + 1
-            file.seek(end)
-            file.truncate()
-            file.write(line + b"\n")
-            file.flush()
-            os.fsync(handle)
+        end = path.read_bytes().rfind(b"\n") + 1
+        os.ftruncate(handle, end)
+        try:
+            _write_whole(handle, line + b"\n", end)
+        except OSError:
+            os.ftruncate(handle, end)
+            raise
     finally:
         os.close(handle)
     _sync_folder(path.parent)
+
+
+def _write_whole(handle: int, data: bytes, offset: int) -> None:
+    if os.pwrite(handle, data, offset) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(handle)
 
 
 def _write_new(path: Path, content: bytes) -> None:

@@ -63,6 +63,15 @@ def read_folder(folder: Path) -> Folder:
     return Folder(files, amendments, tuple(odd))
 
 
+def whole_digests(folder: Path) -> dict[str, str]:
+    """Return the digest of the whole bytes of each regular file that counts, by path."""
+    return {
+        path: canonical.digest((folder / path).read_bytes())
+        for path, entry in counted(folder)
+        if entry.is_file(follow_symlinks=False)
+    }
+
+
 def folder_digest(folder: Path) -> str:
     """Return the digest of the files that count, with their paths."""
     return read_folder(folder).digest

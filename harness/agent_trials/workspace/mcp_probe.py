@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from agent_trials import canonical
 from agent_trials.errors import McpServerError, Problem, ProblemsError
 from agent_trials.study.settings import AnswerFreshness, IndexFreshness
-from agent_trials.workspace import mcp_server
 from agent_trials.workspace.mcp_command import McpProblem, Place
 from agent_trials.workspace.mcp_config import resolve
 from agent_trials.workspace.mcp_freshness import index_problems
@@ -189,6 +188,8 @@ def probe(
 def _converse(
     resolved: ResolvedServer, folder: Path, limits: ProbeLimits
 ) -> tuple[ProbedServer, list[Problem]]:
+    from agent_trials.workspace import mcp_server  # noqa: PLC0415 - loads the mcp SDK
+
     started = time.monotonic()
     with mcp_server.connect(resolved.server, folder=folder, limits=limits.connection) as connection:
         start_ms, called = _milliseconds(started), time.monotonic()
