@@ -89,6 +89,15 @@ def test_a_comparison_of_transports_says_so_and_takes_both_ways(lab: Lab) -> Non
         ("repository-only", "http"),
         ("docs-mcp", "provider"),
     ]
+    assert lab.command("agent-trials", "verify", str(ledger)).code == 0
+    into = lab.outside / "report"
+    told = lab.command("agent-trials", "report", str(ledger), "--into", str(into))
+    assert told.code == 0, told.text
+    report = (into / "report.md").read_text("utf-8")
+    assert (
+        "The arms differ in transport: repository-only asked claude-haiku-5-5 over http" in report
+    )
+    assert "Over http: The harness offered its own three file tools" in report
     opening = openings(ledger)
     assert (opening["transport"], opening["compares"]) == ("http+provider", ["transport"])
     assert [(way["arm"], way["transport"]) for way in opening["ways"]] == [
