@@ -42,8 +42,8 @@ ENDS = {
     "exit 0 passes": ("", True, None),
     "exit 1 fails": ("raise SystemExit(1)", False, None),
     "an exception fails": ("1/0", False, None),
-    "a signal shows nothing": ("import os; os.kill(os.getpid(), 9)", None, "signal"),
-    "a flood shows nothing": ("print('x' * 70_000)", None, "output-limit"),
+    "a signal fails": ("import os; os.kill(os.getpid(), 9)", False, "signal"),
+    "a flood fails": ("print('x' * 70_000)", False, "output-limit"),
 }
 
 
@@ -60,10 +60,19 @@ def test_an_end_is_what_it_shows(
     assert (found.passed, found.problem) == (passed, problem)
 
 
-def test_a_check_that_hangs_is_ended_and_shows_nothing(left: Path, tmp_path: Path) -> None:
+def test_a_check_that_hangs_is_ended_and_fails(left: Path, tmp_path: Path) -> None:
     (found,) = run(left, tmp_path, check("import time; time.sleep(60)", seconds=1))
 
-    assert (found.passed, found.problem) == (None, "timeout")
+    assert (found.passed, found.problem) == (False, "timeout")
+
+
+def test_who_removes_its_folder_has_failed_its_checks(left: Path, tmp_path: Path) -> None:
+    """Else removing it would make a failure a figure that is only missing."""
+    left.rmdir()
+
+    (found,) = run(left, tmp_path, check(""))
+
+    assert (found.passed, found.problem) == (False, "folder-gone")
 
 
 def test_a_check_that_cannot_be_started_shows_nothing(left: Path, tmp_path: Path) -> None:
@@ -95,7 +104,7 @@ def test_a_check_sees_what_was_left_and_the_reply_and_no_credential(
     assert names - {"LC_CTYPE"} == {"HOME", "PATH", "TMPDIR"}
 
 
-PASSED, FAILED, UNKNOWN = Checked("a", True), Checked("b", False), Checked("c", None, "timeout")  # noqa: FBT003 - what it showed
+PASSED, FAILED, UNKNOWN = Checked("a", True), Checked("b", False), Checked("c", None, "unavailable")  # noqa: FBT003 - what it showed
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,19 @@ def test_a_phase_in_numbers(folder: Path) -> None:
     assert full.smallest_p == Fraction(1, 2)
 
 
+def test_a_check_that_imports_what_was_left_is_doubted(settings: Manifest) -> None:
+    """A file called json.py beside the answer would then be part of its own check."""
+
+    def of(*command: str) -> list[str]:
+        check = AcceptanceCheck(id="a", command=command)
+        table = ProviderSettings(tasks={"task-1": ProviderTask(checks=(check,))})
+        return said(replace(settings, transports=TransportSettings(provider=table)))
+
+    doubt = "imports what the command left"
+    assert any(doubt in each for each in of("{python}", "{study}/check.py"))
+    assert not any(doubt in each for each in of("{python}", "-I", "{study}/check.py"))
+
+
 def test_checks_that_a_provider_only_reports_are_doubted(settings: Manifest) -> None:
     """What it says of its own work would be all that is known of it."""
     told = ProviderTask(acceptance_checks=("the tests pass",))

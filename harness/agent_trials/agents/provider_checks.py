@@ -4,9 +4,10 @@ Rules:
     they run once the command has ended well, and only then
     each one: no shell, in the attempt's own folder as the command left it, its reply on standard
         input, PATH with a fresh HOME and TMPDIR, no variable of the allowlist, a deadline, bounds
-    exit code 0 passes, another one fails
-    one that was not started, struck its deadline, wrote too much or was ended by a signal shows
-        nothing: that is missing, and no failure of whoever answered
+    exit code 0 passes, anything else fails; so does one that struck its deadline, wrote too much or
+        was ended by a signal: what was left may be what hangs, and would otherwise be missing
+    one that could not be started shows nothing: that is missing, and no failure of whoever
+        answered, unless the folder is gone, which is its doing
 What a command says of checks itself is a self-report, whatever this finds.
 """
 
@@ -39,7 +40,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Checked:
-    """What one check showed; ``passed`` is None where it showed nothing, ``problem`` says why."""
+    """What one check showed; None where it showed nothing. ``problem`` says why it did not end."""
 
     id: str
     passed: bool | None
@@ -131,12 +132,13 @@ def _one(check: Check, folder: Path, reply: bytes, environment: dict[str, str]) 
     try:
         ended = process.run(command, process.Text(reply), limits)
     except AgentError as error:
-        return Checked(check.id, None, "unavailable", stderr=str(error).encode())
-    problem = _problem(ended)
+        is_gone = not folder.is_dir()
+        passed, why = (False, "folder-gone") if is_gone else (None, "unavailable")
+        return Checked(check.id, passed, why, stderr=str(error).encode())
     return Checked(
         check.id,
-        None if problem else ended.exit_code == 0,
-        problem,
+        ended.exit_code == 0 and not ended.timed_out and not ended.truncated,
+        _problem(ended),
         ended.exit_code,
         ended.wall_time_ms,
         ended.stdout,

@@ -10,6 +10,7 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     an adjudicator sees no duration or size, which tell an arm,
     and no word of who answers on its own success                -> blinded
     a provider is not told the answer, and shows which arm it was -> told
+    checks are run by the harness, and import nothing of what they check -> checked
     arms that compare model or transport differ in that alone    -> compared
     no file comes into a prompt without a tool call              -> inserted
 """
@@ -64,7 +65,7 @@ def designs(manifest: Manifest) -> tuple[Design, ...]:
 def doubts(manifest: Manifest) -> list[Problem]:
     """Return everything about the design that a reader of its results would object to."""
     found = [*_measurable(manifest), *_scored(manifest), *_blinded(manifest)]
-    found += _told(manifest)
+    found += [*_told(manifest), *_checked(manifest)]
     found += _compared(manifest)
     found += _inserted(manifest)
     for phase in manifest.phases:
@@ -204,12 +205,10 @@ def _told(manifest: Manifest) -> Iterator[Problem]:
     if "expected_outcome" in provider.request:
         what = "who answers is told the expected outcome, so a success may be an echo of it"
         yield Problem(f"{place}.request", what, "leave expected_outcome out")
-    reports = [n for n, t in provider.tasks.items() if t.acceptance_checks and not t.checks]
-    if reports and "acceptance_checks" in provider.request:
-        what = f"of the checks of {', '.join(reports)} only the provider's own word is known"
-        yield Problem(f"{place}.tasks", what, "write them as commands under checks")
     if not any(arm.evidence or arm.handoff for arm in provider.arms.values()):
         what = "nothing would show that an arm's tool ran: a scenario's label is no evidence"
+        if manifest.agent.compares:
+            what = "which agent or model answered is nothing but the command's own word"
         yield Problem(f"{place}.arms", what, "name the programs of the arm under evidence")
     elif provider.evidence_rule == "record":
         what = "an attempt whose arm's tool was not seen to run counts all the same"
@@ -218,6 +217,22 @@ def _told(manifest: Manifest) -> Iterator[Problem]:
         if arm.mcp_servers:
             what = f"the servers of the arm {arm.id} are not given to provider commands"
             yield Problem(f"arms.{arm.id}", what, "let the command bring what the arm has")
+
+
+def _checked(manifest: Manifest) -> Iterator[Problem]:
+    provider = manifest.transports.provider
+    if provider is None:
+        return
+    place = "transports.provider.tasks"
+    reports = [n for n, t in provider.tasks.items() if t.acceptance_checks and not t.checks]
+    if reports and "acceptance_checks" in provider.request:
+        what = f"of the checks of {', '.join(reports)} only the provider's own word is known"
+        yield Problem(place, what, "write them as commands under checks")
+    for name, task in provider.tasks.items():
+        for check in task.checks:
+            if check.command[0] == "{python}" and "-I" not in check.command:
+                what = "its interpreter imports what the command left in the folder"
+                yield Problem(f"{place}.{name}.checks.{check.id}", what, 'add "-I"')
 
 
 def _compared(manifest: Manifest) -> Iterator[Problem]:
