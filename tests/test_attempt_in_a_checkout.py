@@ -86,7 +86,7 @@ def test_a_patch_that_cannot_be_made_is_the_grounds_failure(
 
     seen = result.observation
     assert (seen.status, seen.problems) == (Status.INVALID_SETUP, ("patch-not-made",))
-    assert (seen.output_tokens, seen.cost_usd) == (2000, Decimal("0.011"))
+    assert (seen.output_tokens, seen.cost_usd) == (2000, Decimal("0.0011"))
     assert seen.charged_usd == request.reservation_usd
     assert charges.problem(seen.to_json(), request.reservation_usd) is None
     assert seen.patch == {
