@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import select
+import shutil
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -167,6 +168,29 @@ def _shown(lab: TreeLab, value: Any) -> str:  # noqa: ANN401 - what a process wa
     """Return it without what differs in every attempt and on every machine."""
     text = PER_ATTEMPT.sub("…", repr(value)).replace(str(lab.place), "PLACE")
     return re.sub(r"127\.0\.0\.1:[0-9]+", "LOOPBACK", text)
+
+
+def test_a_rule_of_the_study_ends_the_run_after_a_pair(tmp_path: Path) -> None:
+    """And one that cannot be asked does too: it cannot let the run go on."""
+    lab = TreeLab(tmp_path)
+    (lab.folder / "verdict.py").write_text(
+        "def after_pair(rows, remaining):\n"
+        "    assert remaining, 'nothing remains'\n"
+        "    return {'line': f'{len(rows)} rows', 'stop': None if len(rows) < 2 else 'futility'}\n",
+        encoding="utf-8",
+    )
+    done = lab.run()
+
+    assert "2 rows; the run stops: futility" in done.stdout
+    assert [each["reason"] for each in lab.events("run-stopped")] == ["futility"]
+    assert len(lab.events("attempt-settled")) == 2
+    shutil.rmtree(lab.ledger.with_name("run.jsonl.private"))
+    for left in lab.root.glob("run.jsonl*"):
+        left.unlink()
+    (lab.folder / "verdict.py").write_text("def after_pair(rows): pass\n", encoding="utf-8")
+    done = lab.run()
+    assert lab.ledger.exists(), done.stdout + done.stderr
+    assert [each["reason"] for each in lab.events("run-stopped")] == ["after-pair-failed"]
 
 
 def _interrupt(lab: TreeLab, when: Callable[[], bool]) -> None:

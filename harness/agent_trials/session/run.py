@@ -199,7 +199,12 @@ class StudyRun:
             AdmissionError: a further turn, or a repetition in place, was refused.
         """
         settled = Turns(self).perform(planned, request)
-        looked = self._after_pair(planned)
+        try:
+            looked = self._after_pair(planned)
+        except BaseException:
+            # A rule that cannot be asked cannot let the run go on.
+            self.journal.stop("after-pair-failed", planned.cell)
+            raise
         return dataclasses.replace(settled, pair=looked.words) if looked else settled
 
     def _after_pair(self, planned: PlannedAttempt) -> Looked | None:
