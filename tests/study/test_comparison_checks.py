@@ -84,6 +84,18 @@ REFUSED = {
         [COMPARES, A_OWN],
         "arms.docs-mcp: the study compares the model, and this arm names none",
     ),
+    "a model behind a variable": (
+        [(ARM_B, f'{ARM_B}\nenvironment = {{ ANTHROPIC_MODEL = "claude-large" }}')],
+        "arms.docs-mcp.environment.ANTHROPIC_MODEL: it may choose a model for this arm alone",
+    ),
+    "another API behind a variable": (
+        [(ARM_B, f'{ARM_B}\nenvironment = {{ ANTHROPIC_BASE_URL = "http://other" }}')],
+        "arms.docs-mcp.environment.ANTHROPIC_BASE_URL: it may choose a model",
+    ),
+    "a model in a follow-up": (
+        [(ARM_B, f'{ARM_B}\nfollow_up = {{ environment = {{ ANTHROPIC_MODEL = "x" }} }}')],
+        "arms.docs-mcp.follow_up.environment.ANTHROPIC_MODEL: it may choose a model",
+    ),
     "all the same": (
         [COMPARES, A_OWN, (ARM_B, f'{ARM_B}\nmodel = "claude-haiku-5-5"')],
         "agent.compares: the study compares the model, and every arm has claude-haiku-5-5",
@@ -116,6 +128,13 @@ def test_refuses(folder: Path, changes: list[tuple[str, str]], says: str) -> Non
     found = said(changed(folder, *changes))
 
     assert any(each.startswith(says) for each in found), found
+
+
+def test_a_product_may_have_a_model_of_its_own(folder: Path) -> None:
+    """It is part of what is studied, and none of the agent's."""
+    own = (ARM_B, f'{ARM_B}\nenvironment = {{ REVIEW_MODEL = "x" }}')
+
+    assert manifest.load(changed(folder, own)).manifest.arms[1].environment
 
 
 def test_several_models_are_a_study(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 Each function is one rule:
     an arm has a model or a transport of its own only where the study compares that -> _undeclared
+    no variable of one arm alone chooses its model                                  -> _hidden
     what the study compares, every arm names, and not all the same                  -> _compared
     several models are several, and answer in every arm                             -> _models
     a phase asks models that are there                                              -> _phase_models
@@ -11,6 +12,7 @@ Each function is one rule:
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agent_trials.study.findings import Finding, KeyPath, nearest
@@ -18,8 +20,12 @@ from agent_trials.study.findings import Finding, KeyPath, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agent_trials.study.settings import Manifest, OwnRates
+    from agent_trials.study.settings import LaunchSettings, Manifest, OwnRates
 
+_CHOOSES_MODEL = re.compile(
+    r"ANTHROPIC_(\w*_)?(MODEL|BASE_URL)|CLAUDE_CODE_(SUBAGENT_MODEL|USE_\w+)|MAX_THINKING_TOKENS"
+)
+"""Variables of Claude Code itself; a product under study may have a model of its own."""
 COMPARABLE = ("model", "transport")
 RATES = {
     "http": ("input_usd_per_million", "output_usd_per_million"),
@@ -32,6 +38,7 @@ RATES = {
 def comparison_findings(manifest: Manifest) -> Iterator[Finding]:
     """Yield every place of arms, models and wordings that breaks a rule."""
     yield from _undeclared(manifest)
+    yield from _hidden(manifest)
     yield from _compared(manifest)
     yield from _models(manifest)
     yield from _phase_models(manifest)
@@ -50,6 +57,20 @@ def _undeclared(manifest: Manifest) -> Iterator[Finding]:
         if not compares and _own(arm):
             what = "the arm has rates of its own, and the same model as the others"
             yield Finding(("arms", index, _own(arm)[0]), what, "write them for all arms alike")
+
+
+def _hidden(manifest: Manifest) -> Iterator[Finding]:
+    for index, arm in enumerate(manifest.arms):
+        launches: list[tuple[KeyPath, LaunchSettings]] = [(("arms", index), arm)]
+        if arm.follow_up is not None:
+            launches.append((("arms", index, "follow_up"), arm.follow_up))
+        for path, launch in launches:
+            for name in launch.environment:
+                if _CHOOSES_MODEL.fullmatch(name):
+                    what = (
+                        "it may choose a model for this arm alone, so model and arm are confounded"
+                    )
+                    yield Finding((*path, "environment", name), what, "set it in every arm")
 
 
 def _compared(manifest: Manifest) -> Iterator[Finding]:
