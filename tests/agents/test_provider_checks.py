@@ -34,8 +34,8 @@ def check(code: str, *, name: str = "a", seconds: int = 20) -> Check:
     return Check(name, (sys.executable, "-I", "-c", code), seconds)
 
 
-def run(left: Path, tmp_path: Path, *checks: Check, reply: bytes = b"{}") -> tuple[Checked, ...]:
-    return provider_checks.run(checks, left, reply, scratch=tmp_path, search="/usr/bin:/bin")
+def run(left: Path, *checks: Check, reply: bytes = b"{}") -> tuple[Checked, ...]:
+    return provider_checks.run(checks, left, reply, search="/usr/bin:/bin")
 
 
 ENDS = {
@@ -50,33 +50,32 @@ ENDS = {
 @pytest.mark.parametrize(("code", "passed", "problem"), ENDS.values(), ids=ENDS.keys())
 def test_an_end_is_what_it_shows(
     left: Path,
-    tmp_path: Path,
     code: str,
     passed: bool | None,  # noqa: FBT001 - what it shows
     problem: str | None,
 ) -> None:
-    (found,) = run(left, tmp_path, check(code))
+    (found,) = run(left, check(code))
 
     assert (found.passed, found.problem) == (passed, problem)
 
 
-def test_a_check_that_hangs_is_ended_and_fails(left: Path, tmp_path: Path) -> None:
-    (found,) = run(left, tmp_path, check("import time; time.sleep(60)", seconds=1))
+def test_a_check_that_hangs_is_ended_and_fails(left: Path) -> None:
+    (found,) = run(left, check("import time; time.sleep(60)", seconds=1))
 
     assert (found.passed, found.problem) == (False, "timeout")
 
 
-def test_who_removes_its_folder_has_failed_its_checks(left: Path, tmp_path: Path) -> None:
+def test_who_removes_its_folder_has_failed_its_checks(left: Path) -> None:
     """Else removing it would make a failure a figure that is only missing."""
     left.rmdir()
 
-    (found,) = run(left, tmp_path, check(""))
+    (found,) = run(left, check(""))
 
     assert (found.passed, found.problem) == (False, "folder-gone")
 
 
-def test_a_check_that_cannot_be_started_shows_nothing(left: Path, tmp_path: Path) -> None:
-    (found,) = run(left, tmp_path, Check("a", ("/nowhere/at-all",), 5))
+def test_a_check_that_cannot_be_started_shows_nothing(left: Path) -> None:
+    (found,) = run(left, Check("a", ("/nowhere/at-all",), 5))
 
     assert (found.passed, found.problem) == (None, "unavailable")
 
@@ -91,11 +90,10 @@ raise SystemExit(0 if pathlib.Path("left.txt").is_file() else 3)
 
 def test_a_check_sees_what_was_left_and_the_reply_and_no_credential(
     left: Path,
-    tmp_path: Path,
 ) -> None:
     (left / "left.txt").write_text("done", encoding="utf-8")
 
-    (found,) = run(left, tmp_path, check(LOOKS), reply=b'{"answer": "yes"}')
+    (found,) = run(left, check(LOOKS), reply=b'{"answer": "yes"}')
 
     assert found.passed
     seen = found.stdout.decode()
@@ -150,6 +148,17 @@ def test_a_providers_own_counts_are_no_check(left: Path) -> None:
     assert seen.status is Status.COMPLETED
     assert (seen.acceptance["outcome"], seen.acceptance["passed"]) == ("incomplete", 0)
     assert seen.provider["measurements"]["acceptanceChecksPassed"] == "1"
+
+
+def test_a_command_that_removes_its_own_folders_is_checked_all_the_same(left: Path) -> None:
+    """Whoever could keep its checks from starting would turn failures into missing figures."""
+    wrecks = "import os, shutil; shutil.rmtree(os.path.dirname(os.environ['TMPDIR'])); print('{}')"
+
+    result = ask(OPERATOR, left, {}, argv=(sys.executable, "-c", wrecks), checks=(check("1/0"),))
+
+    seen: Any = result.observation
+    assert seen.status is Status.COMPLETED, result.private
+    assert seen.acceptance["outcome"] == "incomplete"
 
 
 def test_what_a_check_wrote_stays_private(left: Path) -> None:

@@ -349,6 +349,24 @@ def test_what_the_harness_gave_is_evidence_too(operator: dict[str, str], folder:
     assert "handoffBytes" not in none
 
 
+@pytest.mark.parametrize(
+    "does",
+    ["os.mkdir(log)", "os.mkfifo(log)", "os.symlink('/dev/zero', log)", "os.chmod(top, 0)"],
+    ids=["a folder", "a pipe", "a device", "a folder that cannot be read"],
+)
+def test_a_log_that_was_tampered_with_shows_nothing_and_ends_no_run(
+    operator: dict[str, str], folder: Path, does: str
+) -> None:
+    code = f"import os; top = os.path.dirname(os.environ['TMPDIR']); log = top + '/seen'; {does}"
+
+    result = ask(
+        operator, folder, {}, argv=(sys.executable, "-c", f"{code}; print('{{}}')"),
+        expected=("docs-tool",), watched=("docs-tool",),
+    )  # fmt: skip
+
+    assert result.observation.setup_problem == "treatment-not-seen"
+
+
 def test_a_study_may_only_record_the_evidence(operator: dict[str, str], folder: Path) -> None:
     settings = ProviderSettings(timeout_seconds=20, evidence_rule="record")
 

@@ -13,7 +13,9 @@ What a command says of checks itself is a self-report, whatever this finds.
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical, process
@@ -22,7 +24,6 @@ from agent_trials.ledger.outcomes import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from agent_trials.process import ProcessResult
 
@@ -61,24 +62,23 @@ class Checked:
         }
 
 
-def run(
-    checks: Iterable[Check], folder: Path, reply: bytes, *, scratch: Path, search: str
-) -> tuple[Checked, ...]:
+def run(checks: Iterable[Check], folder: Path, reply: bytes, *, search: str) -> tuple[Checked, ...]:
     """Run the checks one after the other and return what each showed.
 
     Args:
         checks: what to run.
         folder: the attempt's folder, as the command left it.
         reply: what the command wrote on standard output.
-        scratch: a folder of the attempt's own, for HOME and TMPDIR.
         search: the operator's PATH.
     """
-    environment = {"PATH": search}
-    for name in ("HOME", "TMPDIR"):
-        place = scratch / f"check-{name.lower()}"
-        place.mkdir(exist_ok=True)
-        environment[name] = str(place)
-    return tuple(_one(check, folder, reply, environment) for check in checks)
+    # Folders of their own: whatever the command had for itself it may have filled or removed.
+    with tempfile.TemporaryDirectory(prefix="t-", ignore_cleanup_errors=True) as made:
+        environment = {"PATH": search}
+        for name in ("HOME", "TMPDIR"):
+            place = Path(made) / name.lower()
+            place.mkdir()
+            environment[name] = str(place)
+        return tuple(_one(check, folder, reply, environment) for check in checks)
 
 
 def acceptance(found: Sequence[Checked], planned: int) -> dict[str, Any] | None:

@@ -88,10 +88,10 @@ class ProviderCli:
             result = _result(request, settings, job, ended, found)
             if not job.checks:
                 return result
-            return self._checked(result, job, ended, folder, scratch)
+            return self._checked(result, job, ended, folder)
 
     def _checked(
-        self, result: AttemptResult, job: Job, ended: _Ended, folder: Path, scratch: Path
+        self, result: AttemptResult, job: Job, ended: _Ended, folder: Path
     ) -> AttemptResult:
         """Return the result with what the task's checks showed, if there was anything to check."""
         seen = result.observation
@@ -99,11 +99,7 @@ class ProviderCli:
             acceptance = provider_checks.acceptance((), len(job.checks))
             return replace(result, observation=replace(seen, acceptance=acceptance))
         found = provider_checks.run(
-            job.checks,
-            folder,
-            ended.stdout,
-            scratch=scratch,
-            search=self._operator.get("PATH", os.defpath),
+            job.checks, folder, ended.stdout, search=self._operator.get("PATH", os.defpath)
         )
         acceptance = provider_checks.acceptance(found, len(job.checks))
         artifacts = {**result.artifacts, "checks": provider_checks.outputs(found)}

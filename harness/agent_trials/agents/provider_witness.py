@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+_LOG_BYTES = 4 * 1024 * 1024
 NOT_SEEN = "treatment-not-seen"
 ELSEWHERE = "treatment-in-another-arm"
 UNAVAILABLE = "treatment-unavailable"
@@ -122,13 +123,22 @@ class Witness:
         shim.chmod(0o755)
         return True
 
+    def _lines(self) -> list[str]:
+        """Return what was noted; of a log that was made unreadable or filled, what there is."""
+        try:
+            if not self._log.is_file():
+                return []
+            with self._log.open("rb") as log:
+                return log.read(_LOG_BYTES).decode("utf-8", "replace").splitlines()
+        except OSError:
+            return []
+
     def evidence(self) -> Evidence:
         """Return what was seen; a line that is none of ours is passed over."""
         started: Counter[str] = Counter()
         succeeded: Counter[str] = Counter()
         ended: Counter[str] = Counter()
-        text = self._log.read_text("utf-8", "replace") if self._log.is_file() else ""
-        for line in text.splitlines():
+        for line in self._lines():
             words = line.split()
             if words[:1] == ["start"] and words[-1] in self._watched:
                 started[words[-1]] += 1
