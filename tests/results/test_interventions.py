@@ -182,8 +182,9 @@ def test_one_review_tells_nothing_of_a_second() -> None:
     assert looked_again(one(FAILING, PASSING)) is None
 
 
-def test_two_reviews_may_lie_in_two_turns() -> None:
+def test_a_review_of_another_user_turn_is_no_second_one() -> None:
+    """After the follow-up there is something new to look at."""
     reviews: list[Review] = [asks(), asks(scope="prior-feedback")]
     turns = [turn("0.1", Stop(passed=False, review=review), passed=False) for review in reviews]
 
-    assert looked_again(attempt("t1", REVIEWER, *turns)) is False
+    assert looked_again(attempt("t1", REVIEWER, *turns)) is None

@@ -864,8 +864,12 @@ def grades(found: Verified) -> dict[Cell, Grade]:
     rules = runs[-1] if runs else {}
     by_cell = {}
     for each in sorted(latest_settled(found.state), key=lambda one: one.cell):
-        status = each.line.fields["observation"]["status"]
-        if status != "completed":
+        observation = each.line.fields["observation"]
+        status, checked = observation["status"], observation.get("checker")
+        if checked:
+            words = {True: "correct", False: "incorrect", None: "not-checked"}
+            grade = Grade(words[checked["passed"]])
+        elif status != "completed":
             counts = status == "incomplete" or status in rules.get("counted", ())
             grade = Grade("incomplete" if counts else "blocked")
         else:
@@ -935,10 +939,11 @@ Value = Fraction | Bounds | None
 
 @dataclass
 class Arm:
-    """An arm of the study: its name, and whether it has MCP servers."""
+    """An arm of the study: its name, whether it has MCP servers, and a product that spends."""
 
     name: str
     has_servers: bool
+    has_product: bool
 
 
 def arms(study: dict[str, Any] | None, phase: str) -> list[Arm] | None:
@@ -952,7 +957,7 @@ def arms(study: dict[str, Any] | None, phase: str) -> list[Arm] | None:
         return None
     chosen = manifest["phases"].get(phase, {}).get("arms")
     return [
-        Arm(each["id"], bool(each.get("mcp_servers")))
+        Arm(each["id"], bool(each.get("mcp_servers")), bool(each.get("side_costs")))
         for each in manifest["arms"]
         if chosen is None or each["id"] in chosen
     ]
@@ -1131,6 +1136,9 @@ def delivered(each: Attempt, arm: Arm) -> bool | None:
     calls = [turn.get("mcpToolCalls") for turn in each.turns]
     if each.status != "completed" or None in calls:
         return None
+    products = [turn["sideCosts"]["calls"] for turn in each.turns if turn.get("sideCosts")]
+    if products:
+        return any(products) == arm.has_product
     return any(calls) == arm.has_servers
 
 
@@ -1161,6 +1169,8 @@ def total(each: Attempt, *names: str) -> Fraction | None:
         if name is None:
             return None
         whole_sum += Fraction(amount(turn, name), UNIT)
+        if turn.get("sideCosts"):  # what the arm's product spent by itself
+            whole_sum += Fraction(amount(turn["sideCosts"], "chargedUsd"), UNIT)
     return whole_sum
 
 

@@ -22,7 +22,8 @@ class Evidence:
     ``pending`` counts answers that are not graded yet, ``stopped`` is the code of the reason for
     which the run stopped early (None if it did not). Where a product reviewed the agent,
     ``reviewed`` holds the attempts in schedule order, and ``review_soft_cap`` what a review of
-    unknown cost counts, USD. ``facts`` is what a claim's scope names, in words.
+    unknown cost counts, USD. ``facts`` is what a claim's scope names, in words; ``owed`` counts
+    attempts whose further turn a run's end left out.
     """
 
     control: str
@@ -34,6 +35,7 @@ class Evidence:
     reviewed: tuple[Reviewed, ...] = ()
     review_soft_cap: Decimal | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    owed: int = 0
 
 
 @dataclass(frozen=True)

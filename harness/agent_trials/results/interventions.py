@@ -77,12 +77,14 @@ def missed(attempts: Iterable[Reviewed]) -> tuple[Intervention, ...]:
 def looked_again(attempt: Reviewed) -> bool | None:
     """Return whether the second review looked at the whole request; None if it cannot be told.
 
-    What the product says of it counts. Where it says nothing, the goals that were offered do: all
-    of the first review's, or none but those that it had found wanting.
+    It is the second one of the same user turn. What the product says of it counts. Where it says
+    nothing, the goals that were offered do: all of the first review's, or none but those that it
+    had found wanting.
     """
-    if len(attempt.reviews) < SECOND:
+    turn = next((each for each in attempt.turns if len(each.reviews) >= SECOND), None)
+    if turn is None:
         return None
-    first, second = attempt.reviews[:SECOND]
+    first, second = turn.reviews[:SECOND]
     if second.scope is not None:
         told = {Scope.WHOLE_REQUEST: True, Scope.PRIOR_FEEDBACK: False}
         return told.get(second.scope)  # type: ignore[call-overload, no-any-return] # any word

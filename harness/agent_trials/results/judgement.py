@@ -110,6 +110,7 @@ def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) 
         reviewed=_reviewed(record, arms) if reviewing else (),
         review_soft_cap=_soft_cap(compared),
         facts=_facts(record),
+        owed=_owed(record, arms),
     )
 
 
@@ -126,6 +127,18 @@ def _reviewed(record: Record, arms: set[str]) -> tuple[Reviewed, ...]:
         if each.cell.arm in arms
     ]
     return reviewed(whole, manifest, Openings(record.path))
+
+
+def _owed(record: Record, arms: set[str]) -> int:
+    """Return how many attempts lack the further turn that a checker asked for."""
+    manifest = record.frozen.manifest
+    if manifest is None or manifest.follow_up is None:
+        return 0
+    return sum(
+        len(each.turns) == 1 and (each.turns[0].get("checker") or {}).get("passed") is False
+        for each in record.attempts
+        if each.cell.arm in arms
+    )
 
 
 def _soft_cap(compared: Compared) -> Decimal | None:
@@ -146,7 +159,7 @@ def _facts(record: Record) -> dict[str, str]:
         found["actor"] += f" at effort {effort}"
     if engines := record.opening.get("engineDigests"):
         found["product"] = ", ".join(
-            str(each) for engine in engines.values() for each in engine.values() if each
+            str(engine.get("digest") or engine.get("revision")) for engine in engines.values()
         )
     return {name: text for name, text in found.items() if text}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from agent_trials.results import figures, flow, plots
+from agent_trials.results import figures, flow, plots, review_tables
 from agent_trials.results.flow import ArmFlow
 from agent_trials.results.provider_tables import tables
 from agent_trials.results.rows_from_ledger import grades_of
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from agent_trials.results.record import Record
 
+FURTHER = ("providers", "reviews")
+"""Sections that only some studies have."""
 TEMPLATES = Path(__file__).parent / "templates"
 CONTENTS = (
     ("primary", "Primary endpoints"),
@@ -28,6 +30,7 @@ CONTENTS = (
     ("exploratory", "Exploratory figures"),
     ("arms", "Arms"),
     ("providers", "Provider commands"),
+    ("reviews", review_tables.HEADING),
     ("flow", "Flow of attempts"),
     ("money", "Spend over time"),
     ("grading", "Grading"),
@@ -101,8 +104,11 @@ def render(
         title=document["study"]["title"] or f"Report of {document['study']['id']}",
         rehearsal=document["rehearsal"],
         d=document,
-        contents=[each for each in CONTENTS if each[0] != "providers" or document["providers"]],
-        providers=tables(document["providers"]),
+        contents=[each for each in CONTENTS if each[0] not in FURTHER or document[each[0]]],
+        further=[
+            ("providers", "Provider commands", tables(document["providers"])),
+            ("reviews", review_tables.HEADING, review_tables.tables(document["reviews"])),
+        ],
         standings=STANDINGS,
         p_values=registered,
         figures=_of_endpoints(record, document),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.results import review_tables
 from agent_trials.results.provider_tables import tables
 from agent_trials.results.render_html import STANDINGS
 from agent_trials.wording import counted
@@ -45,7 +46,9 @@ def _lines(d: Mapping[str, Any]) -> Iterator[str]:
         yield from _endpoints(d, standing, heading, note)
     yield from _section("Arms", _arms(d))
     if found := tables(d["providers"]):
-        yield from _section("Provider commands", _providers(found))
+        yield from _section("Provider commands", _of_tables(found))
+    if found := review_tables.tables(d["reviews"]):
+        yield from _section(review_tables.HEADING, _of_tables(found))
     yield from _section("Flow of attempts", _items(one["says"] for one in d["flow"]))
     yield from _section("Grading", _grading(d))
     yield from _section("Pairs", _pairs(d))
@@ -155,7 +158,7 @@ def _arms(d: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _providers(found: Iterable[Table]) -> Iterator[str]:
+def _of_tables(found: Iterable[Table]) -> Iterator[str]:
     for each in found:
         yield f"\n### {escape(each.heading)}\n"
         yield from _table(each.head, each.rows)

@@ -23,6 +23,7 @@ from agent_trials.results.judgement import judge
 from agent_trials.results.limits import isolation, limits
 from agent_trials.results.protocol_text import section
 from agent_trials.results.provider_groups import providers
+from agent_trials.results.report_reviews import reviews
 from agent_trials.results.rows_from_ledger import by_arm, grades_of, pairs, rows
 from agent_trials.study.endpoints import ENDPOINTS
 from agent_trials.study.phases import phase_arms
@@ -74,6 +75,7 @@ def document(
         "comparisons": [_comparison(record, each, graded) for each in compared],
         "arms": _arms(record, graded),
         "providers": providers(record.frozen.manifest, record.attempts, graded, record.opening),
+        "reviews": reviews(record),
         "flow": _flow(record, compared, graded),
         "pairs": _pairs(record, compared),
         "attempts": [parts.attempt(each, graded.get(each.cell)) for each in record.attempts],

@@ -210,7 +210,7 @@ def _product(turn: Mapping[str, Any]) -> Decimal | None:
 
 def _checked(attempt: Attempt) -> Grade | None:
     """Return the grade by a hidden checker, None where none looked after the last turn."""
-    said = attempt.turns[-1].get("checker") if attempt.turns else None
+    said = attempt.lines[-1].fields["observation"].get("checker") if attempt.lines else None
     if said is None:
         return None
     if said["passed"] is None:

@@ -111,6 +111,8 @@ def _gaps(rule: Rule, evidence: Evidence, planned: int, run: int) -> tuple[str, 
     if run < planned and evidence.stopped != FUTILITY:
         why = f" (stopped: {evidence.stopped})" if evidence.stopped else ""
         found.append(f"{run} of {planned} planned pairs were run{why}")
+    if evidence.owed:
+        found.append(f"further turns that were owed and not taken: {evidence.owed}")
     if evidence.pending:
         found.append(f"answers not graded yet: {evidence.pending}")
     for name in endpoints_of(rule):
