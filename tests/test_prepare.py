@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 import repositories
 from agent_trials import cli
 from agent_trials.workspace import git
+from agent_trials.workspace.prepare import noted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,3 +244,18 @@ def test_runs_no_hook_or_filter_and_reads_no_configuration(
 
     assert shown.exit_code == 0, shown.output
     assert not loud.exists()
+
+
+def test_keeps_what_a_checkout_took_to_make_where_it_changes_no_file(folder: str) -> None:
+    """The report says what preparing the study took, or that nobody measured it."""
+    del folder
+    prepare()
+    made = Path("made/handbook")
+    took = noted(made)
+    (made / ".git" / "agent-trials-prepared-ms").write_text("soon", "ascii")
+
+    assert took is not None
+    assert took > 0
+    assert git.changes(made) == ()
+    assert noted(made) is None
+    assert noted(Path("handbook")) is None

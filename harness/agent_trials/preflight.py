@@ -24,7 +24,7 @@ from agent_trials.errors import AgentError, Problem, ProblemsError, RunRefusedEr
 from agent_trials.study import leaks, manifest
 from agent_trials.study.folder import whole_digests
 from agent_trials.study.settings import CliSettings
-from agent_trials.workspace import checkouts, commits, export, git
+from agent_trials.workspace import checkouts, commits, export, git, prepare
 from agent_trials.workspace.mcp_digests import parameter_facts
 from agent_trials.workspace.mcp_probe import Probes, probe_all
 
@@ -384,6 +384,7 @@ def _corpus_facts(
         "files": len(corpora[name].files),
         "bytes": sum(each.size for each in corpora[name].files),
         "generated": checkouts.generated_digest(places[name], generated) if generated else None,
+        "preparedMs": prepare.noted(places[name]),
     }
 
 

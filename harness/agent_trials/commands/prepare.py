@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -150,8 +151,10 @@ def _made(study: Study, name: str, path: Path) -> list[Problem]:
     """Make one checkout and return why it is none."""
     repository = study.manifest.repositories[name]
     local = manifest.local_corpus(study, name)
+    started = time.monotonic()
     try:
         prepare.make(repository.url, repository.pin, path.resolve(), local=local)
+        prepare.note(path, round((time.monotonic() - started) * 1000))
     except WorkspaceError as error:
         remedy = "correct url or pin in the study (agent-trials amend, once it is frozen)"
         return [Problem(f"repository {name}", str(error), remedy)]

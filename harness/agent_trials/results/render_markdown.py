@@ -267,6 +267,10 @@ def _preparation(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"Cost: {escape(found['costSays'])}.\n"
     yield from _items([f"preflight: {_milliseconds(found['preflightMs'])}"])
     yield from _items(
+        f"checkout of {each['repository']}: made in {_milliseconds(each['preparedMs'])}"
+        for each in found["checkouts"]
+    )
+    yield from _items(
         f"set-up of the attempts' folders in {arm}: {of['totalMs']} ms over {of['attempts']}, the"
         f" longest {of['mostMs']} ms"
         for arm, of in found["setUp"].items()

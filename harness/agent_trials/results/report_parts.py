@@ -180,7 +180,11 @@ def preparation(record: Record) -> dict[str, Any]:
     found = record.summary.preflight or {}
     return {
         "costUsd": None,
-        "costSays": "missing: what it cost to prepare the study was not measured",
+        "costSays": "missing: no money was counted for preparing the study, only the times below",
+        "checkouts": [
+            {"repository": each.get("repository"), "preparedMs": each.get("preparedMs")}
+            for each in found.get("corpora", ())
+        ],
         "setUp": _set_up(record),
         "preflightMs": found.get("totalMs"),
         "sealedMs": found.get("sealedMs"),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FETCH_SECONDS = 1800.0
 """How long one fetch may take."""
 
+_NOTE = "agent-trials-prepared-ms"
+
 PROTOCOLS = ("https", "file")
 
 _PASSED_ON = (
@@ -56,6 +58,20 @@ def make(url: str, pin: str, into: Path, *, local: Path | None) -> None:
         if found != pin:
             raise WorkspaceError(f"the folder {url} makes the commit {found}, not the pin {pin}")
     run(into, "checkout", "--quiet", "--detach", pin)
+
+
+def note(checkout: Path, milliseconds: int) -> None:
+    """Keep what a checkout took to make inside its ``.git``, where it changes no file of it."""
+    (checkout / ".git" / _NOTE).write_text(f"{milliseconds}\n", encoding="ascii")
+
+
+def noted(checkout: Path) -> int | None:
+    """Return the milliseconds that ``note`` kept, None for a checkout that somebody else made."""
+    try:
+        text = (checkout / ".git" / _NOTE).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(text) if text.isdecimal() else None
 
 
 def is_repository(folder: Path) -> bool:
