@@ -170,3 +170,14 @@ def test_the_key_is_kept_from_commands_in_every_arm_where_the_cli_can(lab: Check
         each["environment"].get("CLAUDE_CODE_SUBPROCESS_ENV_SCRUB") for each in lab.records()
     ]
     assert switched == ["1", "1", "1"]
+
+
+def test_a_sandbox_that_leaves_files_in_the_checkout_is_none(lab: CheckoutLab) -> None:
+    """They would be in every patch, as if the agent had written them."""
+    lab.study(key_reaches_shell="false")
+    lab.behave(sandbox="litters")
+
+    found, problems = looked(lab, rehearsal=False)
+
+    assert not found.shielded
+    assert [each.where for each in problems] == ["workspace.checkout.key_reaches_shell"]

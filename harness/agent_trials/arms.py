@@ -71,15 +71,13 @@ def look(ground: Ground, problems: list[Problem]) -> Arms:
     seen: dict[str, Foreseen] = {}
     texts: dict[str, str] = {}
     digests: dict[str, str | None] = {}
-    shielded: bool | None = None
+    shielded = _can_shield(ground)
     for arm in ground.study.manifest.arms:
         try:
             set_up = arm_setup.resolved(arm, settings, ground.values, ground.study.folder)
             with _laid_out(ground, set_up) as made:
                 found[arm.id] = _as_found(arm, set_up, made)
                 digests[arm.id] = made.registration_digest
-                if shielded is None:
-                    shielded = _can_shield(ground, arm, found[arm.id], made)
                 shown = _foreseen(ground, arm.id, found[arm.id], made, shielded=shielded)
                 seen[arm.id] = shown
                 texts[arm.id] = made.rules.text if made.rules else ""
@@ -93,11 +91,11 @@ def look(ground: Ground, problems: list[Problem]) -> Arms:
         problems += _exposed(settings, seen)
     denied = {arm: _denied(each) for arm, each in found.items()}
     facts = {
-        "shielded": bool(shielded),
+        "shielded": shielded,
         "keyReachesShell": any(shown.key_seen for shown in seen.values()),
         "arms": [_arm_facts(arm, each, digests[arm]) for arm, each in found.items()],
     }
-    return Arms(found, denied, bool(shielded), facts)
+    return Arms(found, denied, shielded, facts)
 
 
 def _laid_out(ground: Ground, set_up: ArmSetup) -> Any:  # noqa: ANN401 - a context manager of a checkout
@@ -120,11 +118,17 @@ def _as_found(arm: ArmSettings, set_up: ArmSetup, made: Checkout) -> ArmSetup:
     return dataclasses.replace(set_up, registration=registered, rules=rules)
 
 
-def _can_shield(ground: Ground, arm: ArmSettings, set_up: ArmSetup, made: Checkout) -> bool:
-    """Tell whether the CLI works, shell included, where it keeps the key from what it starts."""
-    with suppress(AgentError):
-        shown = _foreseen(ground, arm.id, set_up, made, shielded=True)
-        return not shown.problems and shown.ran is not False and not shown.key_seen
+def _can_shield(ground: Ground) -> bool:
+    """Tell whether the CLI can keep the key from what it starts, and does nothing else by it.
+
+    Its shell must work, and the checkout stay as it was: a sandbox that leaves files there, as that
+    of Claude Code 2.1.296 does, would leave them in every patch.
+    """
+    arm, bare = ground.study.manifest.arms[0].id, ArmSetup()
+    with suppress(AgentError, WorkspaceError), _laid_out(ground, bare) as made:
+        shown = _foreseen(ground, arm, bare, made, shielded=True)
+        works = not shown.problems and shown.ran is not False
+        return works and not shown.key_seen and made.patch().content == b""
     return False
 
 
@@ -199,8 +203,7 @@ def _exposed(settings: CheckoutSettings, seen: Mapping[str, Foreseen]) -> Iterat
     yield Problem(
         "workspace.checkout.key_reaches_shell",
         f"{KEY_SENTENCE}, and the CLI cannot keep it from that here",
-        "give a key that is worth no more than the run and write key_reaches_shell = true, or"
-        " install bubblewrap and socat",
+        "give a key that is worth no more than the run, and write key_reaches_shell = true",
     )
 
 

@@ -40,7 +40,10 @@ def examine(study: Study) -> Examined:
     for name in study.manifest.repositories:
         folder = manifest.local_corpus(study, name)
         if folder is None or (folder / ".git").exists():
-            notes.append(f"corpus {name}: at its pin only; a dry run with --root {name}=DIR looks")
+            look = f"a dry run with --root {name}=DIR"
+            if study.manifest.checkout is not None:
+                look = "the run that takes it from its mirror (agent-trials prepare)"
+            notes.append(f"corpus {name}: at its pin only; {look} looks")
             continue
         found, files = _corpus(study, name, folder)
         problems += found

@@ -43,7 +43,7 @@ PLAN = (
     "attemptUsd", "stopOn", "resume", "infraReruns", "concurrency", "providersDigest",
     "compares", "ways",
 )  # fmt: skip
-GROUND = ("cliVersion", "corpora", "trees", "engineDigests", "pins")
+GROUND = ("cliVersion", "corpora", "trees", "checkouts", "engineDigests", "pins")
 """Fields of run-opened that must be as they were; those of GROUND are known after the preflight."""
 ANEW = "begin a new ledger, with this one as --prior-ledger"
 
