@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from agent_trials.records import Cell, PlannedAttempt
 from agent_trials.study import design, manifest
 from agent_trials.study.settings import (
     AcceptanceCheck,
+    AdjudicatorSettings,
     PhaseSettings,
     ProviderSettings,
     ProviderTask,
@@ -33,7 +35,9 @@ def settings(folder: Path) -> Manifest:
         replace(first, id=f"task-{index}", category=("a", "a", "b")[index % 3])
         for index in range(6)
     ]
-    return replace(valid, tasks=tuple(tasks), phases={"full": PhaseSettings()})
+    grader = AdjudicatorSettings(transport="http", model="another", limit_usd=Decimal("0.6"))
+    phases = {"full": PhaseSettings()}
+    return replace(valid, tasks=tuple(tasks), phases=phases, adjudicator=grader)
 
 
 def said(settings: Manifest) -> list[str]:
@@ -56,6 +60,18 @@ def planned(*cells: tuple[str, str, int]) -> list[PlannedAttempt]:
 
 def test_a_sound_design_raises_no_doubt(settings: Manifest) -> None:
     assert said(settings) == []
+
+
+def test_correctness_that_nobody_will_grade_is_doubted(settings: Manifest) -> None:
+    """Who grades is read from the ledger: after the attempts it is too late to name somebody."""
+    (doubt,) = said(replace(settings, adjudicator=None))
+    costs = replace(settings.endpoints, primary=("cost_usd",), secondary=())
+
+    assert doubt == (
+        "endpoints: correctness is registered and nobody grades it: attempts made so stay"
+        " ungraded; add [adjudicator] before the first paid attempt"
+    )
+    assert said(replace(settings, adjudicator=None, endpoints=costs)) == []
 
 
 def test_a_task_in_one_arm_only_is_confounded_with_it() -> None:

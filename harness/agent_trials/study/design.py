@@ -6,6 +6,7 @@ Each function is one rule and yields a doubt per phase or endpoint; a doubt stop
     the order of the arms goes with no category of tasks         -> unconfounded
     arm and model go with nothing else                           -> told_apart
     what is registered can be measured on some transport         -> measurable
+    correctness has somebody who grades it                       -> graded
     p-values can become small with so many tasks                 -> significance
     an adjudicator sees no duration or size, which tell an arm,
     and no word of who answers on its own success                -> blinded
@@ -65,6 +66,7 @@ def designs(manifest: Manifest) -> tuple[Design, ...]:
 def doubts(manifest: Manifest) -> list[Problem]:
     """Return everything about the design that a reader of its results would object to."""
     found = [*_measurable(manifest), *_scored(manifest), *_blinded(manifest)]
+    found += _graded(manifest)
     found += [*_told(manifest), *_checked(manifest)]
     found += _compared(manifest)
     found += _inserted(manifest)
@@ -173,6 +175,18 @@ def _measurable(manifest: Manifest) -> Iterator[Problem]:
 def _scored(manifest: Manifest) -> Iterator[Problem]:
     if not any(phase.scored for phase in manifest.phases.values()):
         yield Problem("phases", "no phase is scored, so no verdict follows", "score one of them")
+
+
+def _graded(manifest: Manifest) -> Iterator[Problem]:
+    """Yield a doubt where correctness is registered and nothing could ever measure it.
+
+    Who grades is read from the ledger, so it cannot be made good after the attempts.
+    """
+    registered = (*manifest.endpoints.primary, *manifest.endpoints.secondary)
+    elsewhere = manifest.tree is not None or manifest.task_source is not None
+    if "correctness" in registered and manifest.adjudicator is None and not elsewhere:
+        what = "correctness is registered and nobody grades it: attempts made so stay ungraded"
+        yield Problem("endpoints", what, "add [adjudicator] before the first paid attempt")
 
 
 def _blinded(manifest: Manifest) -> Iterator[Problem]:
