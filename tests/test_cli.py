@@ -234,6 +234,16 @@ def test_check_says_what_it_looked_at(study: Path) -> None:
     assert "corpus handbook: 2 files, searched for the key" in result.output
 
 
+def test_check_misses_the_file_in_which_pytest_finds_the_attempts(study: Path) -> None:
+    """A run would open a ledger and find nothing to do."""
+    module = study / f"test_{study.name}.py"
+    module.unlink(missing_ok=True)
+    result = call("check", str(study))
+
+    assert result.exit_code == 1
+    assert f"problem: {module}: it is not there, so pytest would find none" in result.output
+
+
 def test_check_says_every_problem_and_doubt_at_once(
     study: Path, snapshot: SnapshotAssertion
 ) -> None:

@@ -77,7 +77,7 @@ def pytest_pycollect_makemodule(
 ) -> pytest.Collector | None:
     """Collect ``test_<study>.py`` beside a study's manifest as that study."""
     folder = module_path.parent
-    if module_path.name != f"test_{folder.name}.py" or not find.is_study(folder):
+    if module_path.name != find.module_name(folder) or not find.is_study(folder):
         return None
     return _controller(parent.config).collection.module(module_path, parent)
 

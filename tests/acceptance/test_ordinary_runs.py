@@ -47,6 +47,13 @@ def test_an_expression_that_matches_nothing_else_still_says_so(lab: Lab) -> None
     assert shown.code == 5
 
 
+def test_a_misspelt_phase_is_named_with_the_nearest_one(lab: Lab) -> None:
+    shown = lab.pytest("evals", "-m", "pilto and not slow")
+
+    assert shown.code == 5
+    assert "-m pilto: no phase of a study; did you mean 'pilot'?" in shown.out
+
+
 def test_a_study_that_cannot_be_loaded_is_a_collection_error(lab: Lab) -> None:
     (lab.folder / "study.toml").write_text("schema = 2\n", encoding="utf-8")
 

@@ -119,11 +119,12 @@ def test_junit_and_node_ids_hold_nothing_private(http: Lab) -> None:
 
 
 def test_a_study_that_lacks_a_checkout_is_skipped_with_the_reason(http: Lab) -> None:
-    shown = http.pytest("evals", "-m", "pilot", "-rs")
+    shown = http.pytest("evals", "-m", "pilot")
 
     assert shown.code == 0, shown.text
     assert "2 skipped" in shown.out
-    assert "no checkout of handbook" in shown.out
+    assert "== agent-trials: NOT REHEARSED ==" in shown.out
+    assert "/pilot: no checkout of handbook (--root handbook=DIR;" in shown.out
     assert http.rehearsals() == []
 
 
@@ -172,4 +173,15 @@ def test_a_sequential_study_refuses_workers_with_a_sentence(http: Lab) -> None:
 
     assert shown.code == 4
     assert "-n 2: study sample allows 1 process" in shown.text
+    assert http.rehearsals() == []
+
+
+def test_a_study_without_its_module_is_refused_and_no_ledger_is_opened(http: Lab) -> None:
+    """No attempt would be found in it, and the run would end with everything blocked."""
+    (http.folder / "test_sample.py").unlink()
+
+    shown = http.pytest("evals", "-m", "pilot", "--root", f"handbook={http.checkout}")
+
+    assert shown.code == 4, shown.text
+    assert "test_sample.py: it is not there, so pytest would find none" in shown.text
     assert http.rehearsals() == []

@@ -216,6 +216,18 @@ def test_a_stopped_run_states_its_denominators(tmp_path: Path) -> None:
     }
 
 
+def test_an_attempt_that_was_not_begun_has_no_private_page(tmp_path: Path) -> None:
+    """Its row stands in the private report without a link; the others have theirs."""
+    path = reportable.ledger(tmp_path, tasks=1, stop_after=1)
+    report_files.write(record.read(path), tmp_path / "out", private=True)
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    links = set(re.findall(r'href="(private/[^"]+)"', page))
+
+    assert links == {f"private/{each.name}" for each in (tmp_path / "out/private").iterdir()}
+    assert len(links) == 1
+    assert "blocked" in page
+
+
 def test_the_flow_counts_every_stage(document: dict[str, Any]) -> None:
     """The CONSORT figures are those of the ledger's lines."""
     for one in document["flow"]:

@@ -235,6 +235,13 @@ def test_a_plot_is_the_same_bytes_every_time_and_whatever_a_user_has_configured(
     assert not re.search(rb"DOCTYPE|<metadata|<script|dc:date", first)
 
 
+def test_an_arm_without_a_measured_attempt_is_said_far_from_zero_too() -> None:
+    """The words stand at the plot's edge; at 0.01 of the unit they would push the plot aside."""
+    what = figures.Distributions("ms", ("a", "b"), ((5000.0,), ()), (5000.0, None), "said")
+
+    assert plots.draw(what).startswith(b"<svg")  # a warning of the layout would be an error here
+
+
 @pytest.mark.parametrize("tasks", [1, plots.MOST_LABELS + 1], ids=["one task", "very many tasks"])
 def test_plots_are_drawn_of_few_and_of_very_many(tasks: int) -> None:
     """A thousand bars would be a thousand elements, and no reader sees one of them."""

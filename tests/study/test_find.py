@@ -45,6 +45,13 @@ def test_a_file_stands_for_its_folder(project: Path) -> None:
     assert find([project / "tests/test_x.py"]) == ()
 
 
+def test_another_test_file_beside_a_study_does_not_stand_for_it(project: Path) -> None:
+    """No attempt would be found in it, and a run would be opened for nothing."""
+    (project / "evals/one/test_helpers.py").write_text("")
+
+    assert find([project / "evals/one/test_helpers.py"]) == ()
+
+
 def test_names_each_study_once(project: Path) -> None:
     found = find([Path("evals/one"), Path("evals"), project / "evals/one/test_one.py"])
 

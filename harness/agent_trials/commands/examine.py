@@ -14,7 +14,7 @@ from agent_trials.study import leaks, manifest
 from agent_trials.study.corpus import refusal
 from agent_trials.study.design import doubts
 from agent_trials.study.folder import whole_digests
-from agent_trials.study.present import read_present
+from agent_trials.study.present import read_present, uncollected
 from agent_trials.workspace import git
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Examined:
 def examine(study: Study) -> Examined:
     """Examine the study's folder, its design, and every corpus that is a folder of this machine."""
     problems, notes = read_present(study.folder).unfreezable(), []
+    problems += uncollected(study.folder)
     problems += _verdict(study)
     for name in study.manifest.repositories:
         folder = manifest.local_corpus(study, name)

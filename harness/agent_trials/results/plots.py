@@ -100,7 +100,10 @@ def _distributions(of: Distributions) -> Figure:
     for place, values in enumerate(of.values):
         colour = COLOURS[place % len(COLOURS)]
         if not values:
-            axes.text(0.01, place, "nothing measured", color="#5b6673", va="center", fontsize=8)
+            axes.text(
+                0.01, place, "nothing measured", color="#5b6673", va="center", fontsize=8,
+                transform=axes.get_yaxis_transform(), in_layout=False,
+            )  # fmt: skip
         elif len(values) <= MOST_POINTS:
             heights = [place + 0.26 * (index % 5 - 2) / 2 for index in range(len(values))]
             axes.scatter(values, heights, s=14, color=colour, alpha=0.6, linewidths=0)

@@ -32,6 +32,7 @@ from agent_trials.session.runner import runner_digest
 from agent_trials.session.ways import find_ways, joined
 from agent_trials.study import asked, freeze, ledgers, schedule
 from agent_trials.study.manifest import needed_repositories
+from agent_trials.study.present import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -187,6 +188,7 @@ class Admission:
         study, phase = self._stated(selected.study), selected.phase
         manifest = study.manifest
         attempts = schedule.plan(manifest, phase)
+        self.problems += uncollected(study.folder)
         transport = joined(manifest, self.options.transport or manifest.agent.transport)
         ways = self._ways(study, phase)
         self._check_processes(study)

@@ -112,7 +112,7 @@ class Collection:
     def module(self, path: Path, parent: pytest.Collector) -> StudyModule | None:
         """Return a study module where the file is one, None for any other test file."""
         folder = path.parent
-        if path.name != f"test_{folder.name}.py" or not find.is_study(folder):
+        if path.name != find.module_name(folder) or not find.is_study(folder):
             return None
         module: StudyModule = StudyModule.from_parent(parent, path=path)
         try:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from agent_trials.errors import Problem, RunRefusedError
 from agent_trials.session import dry, keys, text
 from agent_trials.session.collection import Collection, planned_of, study_of
-from agent_trials.session.selection import ADJUDICATE, EVALUATE, names, select
+from agent_trials.session.selection import ADJUDICATE, EVALUATE, names, select, unknown
 from agent_trials.study import manifest
+from agent_trials.study.findings import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +49,7 @@ class Controller:
         self.selected: tuple[Selected, ...] = ()
         self.runs: Runs | None = None
         self.grading: Grading | None = None
+        self._is_empty = False
         self.evaluating: Evaluating | None = None
 
     @property
@@ -185,6 +187,7 @@ class Controller:
             RunRefusedError: what was collected is not what was admitted (paid runs).
         """
         deselected = self.collection.arrange(items, everything=self.is_dry)
+        self._is_empty = not items
         if self.runs:
             self.runs.compare(items)
         return deselected
@@ -230,4 +233,20 @@ class Controller:
         if self.is_dry:
             rows = dry.rows(self.selected, self.collection.studies.values(), self.options)
             return [("agent-trials dry run", text.dry_run(rows))] if rows else []
-        return self.runs.summaries() if self.runs else []
+        return self.runs.summaries() if self.runs else self._misspelt()
+
+    def _misspelt(self) -> list[tuple[str, list[str]]]:
+        """Return a hint where the ``-m`` expression has a word that is no marker at all."""
+        declared = (line.partition(":")[0] for line in self.config.getini("markers"))
+        markers = (name.partition("(")[0].strip() for name in declared)
+        words = unknown(self.config.option.markexpr or "", markers)
+        studies = self.collection.studies.values()
+        known = list(dict.fromkeys(phase for study in studies for phase in study.manifest.phases))
+        if not words or not known or not self._is_empty:
+            return []
+        way_out = [nearest(word, [*known, ADJUDICATE], "the phases are") for word in words]
+        lines = [
+            f"-m {word}: no phase of a study; {way}"
+            for word, way in zip(words, way_out, strict=True)
+        ]
+        return [("agent-trials: NOTHING SELECTED", lines)]

@@ -35,6 +35,7 @@ from agent_trials.session.options import CAP, KEY
 from agent_trials.session.restated import STAND_IN_INPUT, STAND_IN_OUTPUT
 from agent_trials.study import archived, freeze, ledgers
 from agent_trials.study.manifest import Study
+from agent_trials.study.present import uncollected
 from agent_trials.study.settings import OPERATOR, HttpSettings
 from agent_trials.wording import counted
 
@@ -240,6 +241,7 @@ class GradingAdmission:
             what = f"it is a ledger of the study {found.manifest.id}"
             self._refuse(f"{LEDGER} {path}", what, "name that study's folder: pytest evals/<study>")
             raise RunRefusedError(self.problems)
+        self.problems += uncollected(folders[0])
         return Study(folders[0], found.manifest, found.key)
 
     def _graders(self, settings: AdjudicatorSettings) -> tuple[Adjudicator, ...]:

@@ -22,7 +22,7 @@ from agent_trials.session.signals import Interruptions
 from agent_trials.standby import Spare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pytest
 
@@ -185,9 +185,16 @@ class Runs:
             )
 
     def summaries(self) -> list[tuple[str, list[str]]]:
-        """Return title and lines of each run's summary."""
+        """Return title and lines of each run's summary, and why others were not rehearsed."""
         parts = [self._summary(run) for run in self.open_runs.values()]
+        if self.skipped:
+            lines = [f"{name}: {why}" for name, why in self._skipped_lines()]
+            parts.insert(0, ("agent-trials: NOT REHEARSED", lines))
         return [("agent-trials: NOT CLOSED", self.unclosed), *parts] if self.unclosed else parts
+
+    def _skipped_lines(self) -> Iterator[tuple[str, str]]:
+        for (folder, phase), why in self.skipped.items():
+            yield f"{folder.name.replace('_', '-')}/{phase}", why
 
     def _summary(self, run: StudyRun) -> tuple[str, list[str]]:
         """Return title and lines; the ledger's path stays the last one."""

@@ -8,6 +8,7 @@ spends nor fails.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ ADJUDICATE = "adjudicate"
 EVALUATE = "evaluate"
 JOBS = (ADJUDICATE, EVALUATE)
 """Markers of work on an existing ledger, beside the phases."""
+_WORD = re.compile(r"[A-Za-z_][\w-]*")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,12 @@ def names(expression: str, marker: str) -> bool:
         return compiled.evaluate(lambda name, /, **_: name in marks)
 
     return holds(frozenset({marker})) and not holds(frozenset())
+
+
+def unknown(expression: str, markers: Iterable[str]) -> tuple[str, ...]:
+    """Return the words of an ``-m`` expression that are no marker, as a misspelt phase is."""
+    known = {*markers, "and", "or", "not", "True", "False", "None"}
+    return tuple(word for word in dict.fromkeys(_WORD.findall(expression)) if word not in known)
 
 
 def select(studies: Iterable[Study], expression: str) -> tuple[Selected, ...]:

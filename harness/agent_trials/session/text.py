@@ -233,5 +233,5 @@ def failure(settled: Settled) -> str:
     why = f" ({', '.join(settled.problems)})" if settled.problems else ""
     return (
         f"{settled.item}: {settled.status}{why}; the details are private, beside the ledger"
-        " (agent-trials show LEDGER)"
+        " (agent-trials report LEDGER --into DIR --private)"
     )

@@ -24,12 +24,18 @@ def is_study(folder: Path) -> bool:
     return any((folder / name).is_file() for name in MANIFESTS)
 
 
+def module_name(folder: Path) -> str:
+    """Return the name of the file in which pytest finds a study's attempts."""
+    return f"test_{folder.name}.py"
+
+
 def find(arguments: Iterable[Path], *, skip: Collection[str] = SKIPPED) -> tuple[Path, ...]:
     """Return the study folders that the arguments name or contain, each once, in sorted order.
 
-    A file stands for its folder. Nothing is searched inside a study, behind a symbolic link, in a
-    virtual environment, or in a folder below an argument whose name matches a pattern of ``skip``
-    (pytest's ``norecursedirs``); an argument itself is searched whatever its name.
+    The file of a study's attempts stands for its folder, and no other file does. Nothing is
+    searched inside a study, behind a symbolic link, in a virtual environment, or in a folder below
+    an argument whose name matches a pattern of ``skip`` (pytest's ``norecursedirs``); an argument
+    itself is searched whatever its name.
     """
     found: dict[str, Path] = {}
     for argument in arguments:
@@ -40,8 +46,9 @@ def find(arguments: Iterable[Path], *, skip: Collection[str] = SKIPPED) -> tuple
 
 def _below(argument: Path, skip: Collection[str]) -> Iterator[Path]:
     if argument.is_file():
-        if is_study(argument.parent):
-            yield argument.parent
+        folder = argument.parent
+        if argument.name == module_name(folder) and is_study(folder):
+            yield folder
         return
     waiting = [argument]
     while waiting:

@@ -9,7 +9,7 @@ from agent_trials import canonical
 from agent_trials.errors import Problem
 from agent_trials.study import document
 from agent_trials.study.fields import Change, differences, key_fields, manifest_fields
-from agent_trials.study.find import KEYS, MANIFESTS
+from agent_trials.study.find import KEYS, MANIFESTS, module_name
 from agent_trials.study.folder import PROTOCOL, Folder, read_folder
 
 if TYPE_CHECKING:
@@ -66,6 +66,15 @@ class Present:
             remedy = "write what is asked and how it is decided"
             problems.append(Problem(f"{self.path}/{PROTOCOL}", what, remedy))
         return problems
+
+
+def uncollected(path: Path) -> list[Problem]:
+    """Return why pytest would find none of the study's attempts: their file is not there."""
+    module = path / module_name(path)
+    if module.is_file():
+        return []
+    what = "it is not there, so pytest would find none of the study's attempts"
+    return [Problem(str(module), what, "make it; a docstring is enough")]
 
 
 def read_present(path: Path) -> Present:
