@@ -93,6 +93,36 @@ def test_who_counts_only_all_input_has_a_total_and_no_parts_made_up_for_it() -> 
     assert [verify_bundle.count(each, names) for each in second] == [100, None]
 
 
+WATCHED = {"watched": ["docs"], "problems": []}
+
+
+@pytest.mark.parametrize(
+    ("evidence", "delivered_as_planned"),
+    [
+        (WATCHED, True),
+        ({**WATCHED, "problems": ["treatment-not-seen"]}, False),
+        ({"watched": [], "problems": []}, None),
+        ({"watched": [], "problems": [], "handoffBytes": 0}, True),
+        (None, None),
+    ],
+    ids=["seen", "not seen", "nothing was watched", "given by the harness", "no evidence at all"],
+)
+def test_of_a_provider_command_delivered_is_what_its_programs_showed(
+    evidence: dict[str, Any] | None,
+    delivered_as_planned: bool | None,  # noqa: FBT001 - what is expected
+) -> None:
+    """It calls no server of the harness; that alone would make every treatment one not given."""
+    shown = attempt({"treatmentEvidence": evidence, "mcpToolCalls": None})
+    cell = verify_bundle.Cell("full", "t", "a", 1, 1)
+    turns = [dict(turn) for turn in shown.turns]
+    second = verify_bundle.Attempt(cell, 0, 0, "settled", turns)
+
+    arm = verify_bundle.Arm(name="a", has_servers=True, has_product=False)
+
+    assert delivered(shown, TREATMENT) is delivered_as_planned
+    assert verify_bundle.delivered(second, arm) is delivered_as_planned
+
+
 def test_delivered_is_what_the_arm_offers_and_nothing_else() -> None:
     """A treatment that nobody called is none, and a control that called one is no control."""
     used, unused = attempt({"mcpToolCalls": 2}), attempt({"mcpToolCalls": 0})

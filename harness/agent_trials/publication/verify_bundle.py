@@ -1133,13 +1133,18 @@ def both(one: bool | None, other: bool | None) -> bool | None:  # noqa: FBT001 -
 
 def delivered(each: Attempt, arm: Arm) -> bool | None:
     """Return whether an attempt used what its arm offers; None where that is not known."""
-    calls = [turn.get("mcpToolCalls") for turn in each.turns]
-    if each.status != "completed" or None in calls:
+    if each.status != "completed":
         return None
     products = [turn["sideCosts"]["calls"] for turn in each.turns if turn.get("sideCosts")]
     if products:
         return any(products) == arm.has_product
-    return any(calls) == arm.has_servers
+    evidence = [turn.get("treatmentEvidence") for turn in each.turns]
+    if any(evidence):
+        seen = [one or {} for one in evidence]
+        known = all(one.get("watched") or "handoffBytes" in one for one in seen)
+        return not any(one["problems"] for one in seen) if known else None
+    calls = [turn.get("mcpToolCalls") for turn in each.turns]
+    return None if None in calls else any(calls) == arm.has_servers
 
 
 def value(each: Attempt, endpoint: str, grade: Grade | None) -> Value:

@@ -168,10 +168,21 @@ def delivered(attempt: Attempt, arm: ArmSettings) -> bool | None:
         return None
     if any(turn.get("sideCosts") for turn in attempt.turns):
         return any(turn["sideCosts"]["calls"] for turn in attempt.turns) == bool(arm.side_costs)
+    evidence = [turn.get("treatmentEvidence") for turn in attempt.turns]
+    if any(evidence):
+        return _shown(evidence)
     calls = [turn.get("mcpToolCalls") for turn in attempt.turns]
     if None in calls:
         return None
     return any(calls) == bool(arm.mcp_servers)
+
+
+def _shown(evidence: Iterable[Mapping[str, Any] | None]) -> bool | None:
+    """Return whether what was watched fits the arm of a provider command; None if nothing was."""
+    found = [each or {} for each in evidence]
+    if not all(each.get("watched") or "handoffBytes" in each for each in found):
+        return None
+    return not any(each["problems"] for each in found)
 
 
 def warmth(attempt: Attempt) -> Fraction | None:
