@@ -14,6 +14,7 @@ import repositories
 from agent_trials import cli
 from agent_trials.workspace import git
 from agent_trials.workspace.prepare import noted
+from checkout_lab import CheckoutLab
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,3 +260,21 @@ def test_keeps_what_a_checkout_took_to_make_where_it_changes_no_file(folder: str
     assert git.changes(made) == ()
     assert noted(made) is None
     assert noted(Path("handbook")) is None
+
+
+def test_for_checkouts_the_folder_becomes_a_cache_that_a_run_is_given(here: Path) -> None:
+    """What is not to be had is named; what was fetched stays for the next time."""
+    lab = CheckoutLab(here / "lab", questions=("one", "two"))
+
+    done = call("prepare", str(lab.folder), "--into", "cache")
+    again = call("prepare", str(lab.folder), "--into", "cache")
+    lab.pins["two"] = "0" * 40
+    lab.study()
+    refused = call("prepare", str(lab.folder), "--into", "cache")
+
+    assert done.output.splitlines()[-1] == "--mirrors cache"
+    assert done.output.count("1 of 1 pins fetched") == 2
+    assert again.output.count("0 of 1 pins fetched") == 2
+    assert refused.exit_code == 4
+    assert f"has no commit {'0' * 40}" in refused.output
+    assert len([*Path("cache").iterdir()]) == 2

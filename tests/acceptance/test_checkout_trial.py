@@ -128,3 +128,28 @@ def test_without_mirrors_the_study_is_skipped_with_the_reason(
     assert "no mirror of" in ended.stdout
     assert "agent-trials prepare fills one" in ended.stdout
     assert len(lab.records()) == starts
+
+
+def test_a_paid_run_needs_mirrors_and_the_studys_word_about_its_key(
+    tmp_path: Path,
+) -> None:
+    """Both before a ledger is there, with no process of the CLI's that has the operator's key."""
+    lab = CheckoutLab(tmp_path / "lab")
+    lab.study(key_reaches_shell="false")
+    for command in (["freeze"], ["prepare", "--into", str(lab.mirrors)]):
+        done = CliRunner().invoke(cli.main, [command[0], str(lab.folder), *command[1:]])
+        assert done.exit_code == 0, done.output
+    paid = {
+        "STUDY_MODEL": "claude-haiku-5-5", "STUDY_BUDGET_USD": "1",
+        "ANTHROPIC_API_KEY": "sk-ant-of-the-operator",
+    }  # fmt: skip
+
+    without = lab.run("--approve-budget", **paid)
+    refused = lab.run("--approve-budget", "--mirrors", str(lab.mirrors), **paid)
+
+    assert (without.returncode, refused.returncode) == (4, 4)
+    assert "--mirrors: a paid run takes its checkouts from a cache" in without.stderr
+    assert "workspace.checkout.key_reaches_shell: what the agent starts" in refused.stderr
+    assert not lab.ledger.exists()
+    given = {each["environment"]["ANTHROPIC_API_KEY"][:16] for each in lab.records()}
+    assert given == {"sk-ant-foreseen-"}

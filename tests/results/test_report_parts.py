@@ -7,6 +7,7 @@ import json
 import re
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,16 @@ import ledgers
 from agent_trials.ledger.chain import Line
 from agent_trials.publication import verify_bundle
 from agent_trials.records import Cell
-from agent_trials.results import figures, flow, limits, plots, protocol_text, report_parts, timeline
+from agent_trials.results import (
+    deviations,
+    figures,
+    flow,
+    limits,
+    plots,
+    protocol_text,
+    report_parts,
+    timeline,
+)
 from agent_trials.results.record import Attempt, Fate
 from agent_trials.results.render_html import policy
 from agent_trials.results.render_markdown import escape
@@ -189,6 +199,38 @@ def test_isolation_is_not_claimed_of_a_version_that_was_not_observed() -> None:
     assert not any("CLAUDE.md" in each for each in unknown["achieved"])
     assert any("not observed with version 9.9.9" in each for each in unknown["notAchieved"])
     assert any("--restricted was not given" in each for each in without["notAchieved"])
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_of_a_checkout_it_is_said_what_it_was_and_who_could_read_the_key(reached: bool) -> None:  # noqa: FBT001 - one of two
+    """An attempt that wrote had no read-only export."""
+    opening = {
+        "transport": "cli",
+        "transportSettings": {"arguments": [], "credential": "api-key"},
+        "checkouts": {"one": "sha1:0"},
+        "keyReachesShell": reached,
+    }
+    found: Any = SimpleNamespace(opening=opening)
+
+    said = limits.isolation(found)
+
+    assert not any("read-only export" in each for each in said["achieved"])
+    assert any("only commit" in each for each in said["achieved"])
+    assert any("could read its API key" in each for each in said["notAchieved"]) is reached
+    assert any("kept the API key" in each for each in said["achieved"]) is not reached
+    assert any("sealed commits of other tasks" in each for each in said["notAchieved"])
+
+
+def test_a_model_that_changed_within_the_run_is_named() -> None:
+    """An alias may be moved between two attempts; both names then stand in the report."""
+    turns = [{"resolvedModel": "claude-haiku-5-5"}, {"resolvedModel": "claude-haiku-5-5-20261130"}]
+    found: Any = SimpleNamespace(
+        opening={"model": "claude-haiku-5-5", "transport": "cli"},
+        attempts=[SimpleNamespace(turns=[turn]) for turn in turns],
+    )
+
+    (said,) = deviations._models(found)
+    assert said.endswith("answers came from claude-haiku-5-5, claude-haiku-5-5-20261130.")
 
 
 def test_a_provider_command_is_not_said_to_be_kept_as_the_harness_own_tools_are() -> None:

@@ -95,6 +95,21 @@ def test_the_set_up_runs_in_a_home_of_the_attempts_own_and_is_left_out_of_the_pa
     assert b"tool" not in found.content
 
 
+def test_no_command_of_the_set_up_is_given_a_key(
+    sealed: SealedCheckout, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent's process alone has it."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-the-operator")
+    script = "import os; print(sorted(os.environ))"
+    set_up = ArmSetup(((sys.executable, "-c", script),))
+
+    with checkout.checkout(sealed, set_up, home=None, programs={}, parent=place) as made:
+        said = made.setup[0].output
+
+    assert "HOME" in said
+    assert "ANTHROPIC" not in said
+
+
 def test_the_registered_server_is_taken_out_of_its_file(
     sealed: SealedCheckout, place: Path
 ) -> None:

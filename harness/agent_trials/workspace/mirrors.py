@@ -25,7 +25,7 @@ def place(cache: Path, address: str) -> Path:
     """Return where an address has its repository in a cache: a readable name, and a digest."""
     readable = re.sub(r"[^A-Za-z0-9]+", "-", address.partition("://")[2] or address).strip("-")
     digest = hashlib.sha256(address.encode()).hexdigest()[:12]
-    return cache / f"{readable[-_NAME_CHARACTERS:].strip('-')}-{digest}.git"
+    return cache.absolute() / f"{readable[-_NAME_CHARACTERS:].strip('-')}-{digest}.git"
 
 
 def has(mirror: Path, pin: str) -> bool:
