@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import select
-import shutil
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -117,9 +116,9 @@ def test_the_arms_differ_in_the_switch_alone(
     review = next(each for each in lab.records() if each["arm"] == "review")
 
     assert _shown(lab, plain["argv"]) == _shown(lab, review["argv"])
-    given = re.compile(r"CLAUDE.*|ANTHROPIC.*|HOME|PATH|TMPDIR|USER|LANG|LC_ALL|WORKSPACE_.*")
+    given = re.compile(r"(CLAUDE.*|ANTHROPIC.*|HOME|PATH|TMPDIR|USER|LANG|LC_ALL|WORKSPACE_.*)$")
     alike = [
-        {name: value for name, value in each["environment"].items() if given.fullmatch(name)}
+        {name: value for name, value in sorted(each["environment"].items()) if given.match(name)}
         for each in (plain, review)
     ]
     assert "REVIEW" in review["environment"]
@@ -171,7 +170,7 @@ def _shown(lab: TreeLab, value: Any) -> str:  # noqa: ANN401 - what a process wa
 
 
 def test_a_rule_of_the_study_ends_the_run_after_a_pair(tmp_path: Path) -> None:
-    """And one that cannot be asked does too: it cannot let the run go on."""
+    """What can show nothing more costs nothing more."""
     lab = TreeLab(tmp_path)
     (lab.folder / "verdict.py").write_text(
         "def after_pair(rows, remaining):\n"
@@ -184,13 +183,6 @@ def test_a_rule_of_the_study_ends_the_run_after_a_pair(tmp_path: Path) -> None:
     assert "2 rows; the run stops: futility" in done.stdout
     assert [each["reason"] for each in lab.events("run-stopped")] == ["futility"]
     assert len(lab.events("attempt-settled")) == 2
-    shutil.rmtree(lab.ledger.with_name("run.jsonl.private"))
-    for left in lab.root.glob("run.jsonl*"):
-        left.unlink()
-    (lab.folder / "verdict.py").write_text("def after_pair(rows): pass\n", encoding="utf-8")
-    done = lab.run()
-    assert lab.ledger.exists(), done.stdout + done.stderr
-    assert [each["reason"] for each in lab.events("run-stopped")] == ["after-pair-failed"]
 
 
 def _interrupt(lab: TreeLab, when: Callable[[], bool]) -> None:
@@ -248,6 +240,7 @@ def test_a_paid_trial_uses_one_login_for_both_arms_and_leaves_nothing_in_it(
     login = tmp_path / "login"
     (login / "projects" / "old" / "memory").mkdir(parents=True)
     (login / ".credentials.json").write_text("{}", encoding="utf-8")
+    (lab.folder / "verdict.py").write_text("def after_pair(rows): pass\n", encoding="utf-8")
     arguments = ("--approve-budget", "-m", "smoke")
     paid = {"STUDY_MODEL": "claude-haiku-5-5", "STUDY_BUDGET_USD": "12"}
     refused = lab.run(*arguments, **paid)
@@ -257,6 +250,8 @@ def test_a_paid_trial_uses_one_login_for_both_arms_and_leaves_nothing_in_it(
     assert "--config-dir: the study's login has a folder of its own" in refused.stderr
     assert lab.events("run-opened")[0]["capUsd"] == "1.5"  # the phase's own limit
     assert {each["environment"]["CLAUDE_CONFIG_DIR"] for each in lab.records()} == {str(login)}
+    # A rule after a pair that cannot be asked cannot let the run go on.
+    assert [each["reason"] for each in lab.events("run-stopped")] == ["after-pair-failed"]
     assert not (login / "projects" / "old").exists()
     assert len([*(login / "projects").iterdir()]) == 1
     assert [line["observation"]["status"] for line in lab.events("attempt-settled")] == [

@@ -29,10 +29,12 @@ def sealed(
     *,
     executable: str | None,
 ) -> SealedTree:
-    """Return a task's starter, sealed and laid out twice with the same result.
+    """Return a task's starter, sealed, with what its set-up makes of the files that must be equal.
+
+    Every later tree of it is compared with that one, those of the dry run first.
 
     Raises:
-        WorkspaceError: it cannot be sealed, its set-up fails, or makes other files each time.
+        WorkspaceError: it cannot be sealed, its set-up fails, or does not make those files.
     """
     found = dataclasses.replace(
         starter.seal(task.id, starter_of(study, task), into),
@@ -41,9 +43,7 @@ def sealed(
         equal=settings.equal,
         stop_snapshots=settings.stop_snapshots,
     )
-    for _ in range(2):
-        found = dataclasses.replace(found, equal_digest=_laid_out(found, executable))
-    return found
+    return dataclasses.replace(found, equal_digest=_laid_out(found, executable))
 
 
 def _laid_out(found: SealedTree, executable: str | None) -> str | None:
