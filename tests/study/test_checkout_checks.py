@@ -100,6 +100,16 @@ def test_the_sample_is_sound(lab: CheckoutLab) -> None:
             "arms.native.mcp_servers: a checkout's arm has the server that its set-up registers",
         ),
         (
+            "repetitions = 1",
+            "repetitions = 1\nconcurrency = 2",
+            "schedule.concurrency: an agent could find the checkout of another attempt",
+        ),
+        (
+            "answer() returns one too little; mend it.",
+            "x" * 100_001,
+            "tasks.one.question: the prompt (question and instructions) has 100,001 bytes",
+        ),
+        (
             "[workspace.checkout]",
             "[workspace.tree]\n[workspace.checkout]",
             "workspace.tree: the kind is 'checkout'; write kind = \"tree\", or take the table out",

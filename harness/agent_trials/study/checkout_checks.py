@@ -1,7 +1,7 @@
 """The rules over checkouts, in which agents write code, and over what their arms set up.
 
 Each function is one rule:
-    only the CLI works in a checkout, without servers but registered ones -> _ways
+    only the CLI works in a checkout, alone, with registered servers only  -> _ways
     its own HOME and a key, so that nothing of the operator's is near      -> _credential
     the version is pinned, the turns are bounded, the servers are explicit -> _arguments
     the network is no tool                                                 -> _network
@@ -62,6 +62,9 @@ def _ways(manifest: Manifest) -> Iterator[Finding]:
             what = "an attempt in a checkout is one turn of the agent alone"
             key = "side_costs" if arm.side_costs is not None else "follow_up"
             yield Finding(("arms", index, key), what, "take it out")
+    if manifest.schedule.concurrency != 1:
+        what = "an agent could find the checkout of another attempt that runs beside it"
+        yield Finding(("schedule", "concurrency"), what, "write 1")
     if manifest.follow_up is not None:
         what = "a checkout is gone after its turn, and its patch evaluated later"
         yield Finding(("follow_up",), what, "take the table out")

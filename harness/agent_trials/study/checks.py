@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from agent_trials.study.settings import Manifest
 
 PROMPT_BYTES = 8 * 1024
+STATEMENT_BYTES = 100_000
+"""The bound where agents write code: issues quote logs; an argument may have 128 KiB on Linux."""
 RESERVED_PHASES = frozenset(
     {"adjudicate", "evaluate", "and", "or", "not", "skip", "skipif", "xfail", "timeout"}
     | {"parametrize", "usefixtures", "filterwarnings", "tryfirst", "trylast", "flaky"}
@@ -113,11 +115,12 @@ def _prompts(manifest: Manifest) -> Iterator[Finding]:
         for index, task in enumerate(manifest.tasks)
         for keys, text in asked.wordings(task)
     ]
+    most = PROMPT_BYTES if manifest.checkout is None else STATEMENT_BYTES
     for path, prompt in every:
         size = len(prompt.encode("utf-8"))
-        if size > PROMPT_BYTES:
+        if size > most:
             what = f"the prompt (question and instructions) has {size:,} bytes"
-            yield Finding(path, what, f"shorten it to {PROMPT_BYTES:,}")
+            yield Finding(path, what, f"shorten it to {most:,}")
         if prompt.startswith(("/", "-")):
             what = f"the prompt begins with {prompt[0]!r}, which a CLI reads as a command or option"
             yield Finding(path, what, "begin with a word")
