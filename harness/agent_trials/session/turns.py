@@ -23,6 +23,8 @@ from agent_trials.graders import checker
 from agent_trials.records import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent_trials.graders.checker import Checked, Checker
     from agent_trials.records import AttemptRequest, AttemptResult, Kept, PlannedAttempt
     from agent_trials.session.run import Settled, StudyRun
@@ -130,24 +132,32 @@ class Turns:
             raise
 
     def _note(self, planned: PlannedAttempt, result: AttemptResult, *, again: bool) -> None:
-        said = result.observation.checker
-        if said is None and not again:
-            return
-        words = [f"turn {planned.cell.turn}: {result.observation.status.value}"]
-        if said is not None:
-            failing = [name for name, fulfilled in said["groups"].items() if not fulfilled]
-            verdict = {True: "passes", False: "fails", None: "could not look"}[said["passed"]]
-            why = said["problem"] or ", ".join(failing)
-            words.append(f"the checker {verdict}" + (f" ({why})" if why else ""))
+        words = [*told(result)]
         if again:
             words.append(f"repeated in place after {', '.join(result.observation.problems)}")
-        self._notes.append("; ".join(words))
+        if words:
+            status = result.observation.status.value
+            self._notes.append("; ".join([f"turn {planned.cell.turn}: {status}", *words]))
 
     def _let_go(self) -> None:
         kept, self._kept = self._kept, None
         if kept is not None:
             with suppress(WorkspaceError):  # the system's temporary folder is cleaned in time
                 release(kept)
+
+
+def told(result: AttemptResult) -> Iterator[str]:
+    """Yield what the terminal says of a turn: the checker's word, and what a reader must know."""
+    said, side = result.observation.checker, result.observation.side_costs
+    if said is not None:
+        failing = [name for name, fulfilled in said["groups"].items() if not fulfilled]
+        verdict = {True: "passes", False: "fails", None: "could not look"}[said["passed"]]
+        why = said["problem"] or ", ".join(failing)
+        yield f"the checker {verdict}" + (f" ({why})" if why else "")
+        if said["pathHits"]:
+            yield f"the place of the checker stands {said['pathHits']} times in what it saw or said"
+    if side is not None and side["overshootUsd"] != "0":
+        yield f"its product spent {side['overshootUsd']} USD more than was reserved for it"
 
 
 def with_checks(found: Checker, result: AttemptResult, kept: Kept) -> AttemptResult:

@@ -1,0 +1,91 @@
+"""What of a turn is a failure of the ground, what a checker adds to it, and what is said of it."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent_trials.graders.checker import Checker
+from agent_trials.records import AttemptResult, Kept, Observation, Status, Surroundings
+from agent_trials.session import turns
+from agent_trials.workspace import snapshots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODE = (
+    "import json, pathlib, sys; t = pathlib.Path(sys.argv[1]); log = pathlib.Path(sys.argv[2]);"
+    "log.open('a').write('x'); ok = 'fixed' in (t / 'app.py').read_text();"
+    "print(json.dumps({'groups': {'code': ok}})); sys.exit(not ok)"
+)
+
+
+def observed(status: Status = Status.COMPLETED, **fields: Any) -> Observation:  # noqa: ANN401 - fields of an observation
+    """Return an observation of a turn."""
+    return Observation(status=status, transport="cli", charged_usd=Decimal(0), **fields)
+
+
+@pytest.mark.parametrize(
+    ("status", "tool_calls", "is_ground"),
+    [
+        (Status.INVALID_SETUP, 3, True),
+        (Status.FAILED, 0, True),
+        (Status.FAILED, None, True),
+        (Status.FAILED, 1, False),
+        (Status.TIMED_OUT, 0, False),
+        (Status.BUDGET_EXCEEDED, 0, False),
+        (Status.INVALID_COST, 0, False),
+        (Status.COMPLETED, 0, False),
+    ],
+)
+def test_wrong_answers_time_outs_and_used_up_budgets_are_results(
+    status: Status, tool_calls: int | None, *, is_ground: bool
+) -> None:
+    """Only what kept the agent from working is taken again."""
+    result = AttemptResult(observed(status, tool_calls=tool_calls))
+
+    assert turns.is_infrastructure(result) is is_ground
+
+
+def test_each_state_of_a_turn_is_looked_at_and_equal_ones_once(tmp_path: Path) -> None:
+    """A checker of minutes is not run again on a tree that it has seen."""
+    tree, log = tmp_path / "tree", tmp_path / "log"
+    tree.mkdir()
+    states = []
+    for text in ("broken", "fixed", "fixed"):
+        (tree / "app.py").write_text(text, encoding="utf-8")
+        states.append(snapshots.of_tree(tree))
+    named = [(f"stop-{number}", state) for number, state in enumerate(states, 1)]
+    stops = tuple(
+        {"stop": number, "digest": state.digest} for number, state in enumerate(states, 1)
+    )
+    found = Checker((sys.executable, "-c", CODE, "{tree}", str(log)), ("code",), 30, ("/secret",))
+    result = AttemptResult(
+        observed(stops=stops),
+        artifacts={"stops": snapshots.pack(named), "transcript": b"cat /secret/check.py"},
+    )
+    around = Surroundings(*(tmp_path / name for name in "hctps"))
+    checked = turns.with_checks(found, result, Kept(tree, around))
+
+    seen = checked.observation
+    assert [stop["passed"] for stop in seen.stops or ()] == [False, True, True]
+    assert seen.checker
+    assert (seen.checker["passed"], seen.checker["pathHits"]) == (True, 1)
+    assert log.read_text(encoding="utf-8") == "xxx"  # the tree, and two states
+    assert b"groups" in checked.artifacts["checker"]
+
+
+def test_says_what_a_reader_of_the_result_must_know() -> None:
+    """A hit of the checker's place is flagged and counts; an overshoot is money."""
+    said = {"passed": False, "groups": {"a": False, "b": True}, "problem": None, "pathHits": 2}
+    side = {"overshootUsd": "0.25"}
+    result = AttemptResult(observed(checker=said, side_costs=side))
+
+    assert [*turns.told(result)] == [
+        "the checker fails (a)",
+        "the place of the checker stands 2 times in what it saw or said",
+        "its product spent 0.25 USD more than was reserved for it",
+    ]
