@@ -11,6 +11,7 @@ from agent_trials.results import power, record, rows_from_ledger
 from agent_trials.results.hypotheses import discordant_floor
 from agent_trials.results.numbers import rounded, text
 from agent_trials.results.rows import differences, measured
+from agent_trials.study.endpoints import endpoints_of
 from agent_trials.wording import counted
 
 if TYPE_CHECKING:
@@ -112,7 +113,13 @@ def _spreads(of: Record | None, endpoint: str) -> Iterator[tuple[str, power.Spre
     control, *treatments = of.frozen.manifest.arms
     graded = rows_from_ledger.grades_of(of)
     for treatment in treatments:
-        rows = rows_from_ledger.rows(of.attempts, graded, control=control, treatment=treatment)
+        rows = rows_from_ledger.rows(
+            of.attempts,
+            graded,
+            control=control,
+            treatment=treatment,
+            endpoints=endpoints_of(of.frozen.manifest),
+        )
         name = f" of {treatment.id}" if len(treatments) > 1 else ""
         yield name, power.spread(differences(rows.get(endpoint, ())))
 

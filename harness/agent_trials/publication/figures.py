@@ -15,6 +15,7 @@ from agent_trials.results.numbers import text
 from agent_trials.results.rates import wilson
 from agent_trials.results.rows import Missing
 from agent_trials.results.rows_from_ledger import grades_of, rows
+from agent_trials.study.endpoints import endpoints_of
 from agent_trials.study.phases import phase_arms
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def figures(record: Record) -> dict[str, Any]:
         "attempts": [_attempt(each, graded.get(each.cell)) for each in record.attempts],
         "halfPairs": [each.pair for each in record.summary.half_pairs],
         "arms": {name: _arm(name, record.attempts, graded) for name in names},
-        "comparisons": manifest and _comparisons(arms, record.attempts, graded),
+        "comparisons": manifest
+        and _comparisons(arms, record.attempts, graded, endpoints_of(manifest)),
     }
 
 
@@ -112,12 +114,15 @@ def _rate(successes: int, trials: int) -> dict[str, Any]:
 
 
 def _comparisons(
-    arms: Iterable[ArmSettings], attempts: tuple[Attempt, ...], graded: Mapping[Cell, Grade]
+    arms: Iterable[ArmSettings],
+    attempts: tuple[Attempt, ...],
+    graded: Mapping[Cell, Grade],
+    endpoints: tuple[str, ...],
 ) -> list[dict[str, Any]]:
     control, *others = arms
     found = []
     for arm in others:
-        of = rows(attempts, graded, control=control, treatment=arm)
+        of = rows(attempts, graded, control=control, treatment=arm, endpoints=endpoints)
         found.append(
             {
                 "control": control.id,

@@ -843,7 +843,12 @@ SCORES = {
     "incorrect": Fraction(0),
     "incomplete": Fraction(0),
     "blocked": None,
+    "resolved": Fraction(1),
+    "unresolved": Fraction(0),
+    "empty-patch": Fraction(0),
+    "error": Fraction(0),
 }
+GIVEN = ("correct", "partial", "incorrect", "incomplete", "blocked")
 
 
 @dataclass
@@ -863,6 +868,9 @@ def grades(found: Verified) -> dict[Cell, Grade]:
     runs = [run.fields for run in found.state.runs if run.fields.get("job") == "adjudicate"]
     rules = runs[-1] if runs else {}
     by_cell = {}
+    if is_evaluated(found):
+        settled = latest_settled(found.state)
+        return {each.cell.first_turn(): judged(found.state, each) for each in settled}
     for each in sorted(latest_settled(found.state), key=lambda one: one.cell):
         observation = each.line.fields["observation"]
         status, checked = observation["status"], observation.get("checker")
@@ -876,6 +884,24 @@ def grades(found: Verified) -> dict[Cell, Grade]:
             grade = graded(found, found.blind_ids.get(each.line.seq), rules)
         by_cell[each.cell.first_turn()] = grade
     return by_cell
+
+
+def is_evaluated(found: Verified) -> bool:
+    """Return whether patches are evaluated: by the frozen study, or by what the ledger holds."""
+    known = manifest(found.study)
+    if known is None:
+        return any(kind == "arm" for kind, _ in found.state.evaluated)
+    return "evaluation" in known
+
+
+def judged(state: State, each: Settled) -> Grade:
+    """Return what the evaluation of an attempt's arm says of its patch."""
+    line = state.evaluated.get(("arm", each.cell.arm))
+    if line is None or line.seq < each.line.seq:
+        return Grade("pending")
+    if each.cell.task in line.fields["infrastructure"]:
+        return Grade("infrastructure")
+    return Grade(line.fields["classes"].get(each.cell.task, "pending"))
 
 
 def latest_settled(state: State) -> Iterator[Settled]:
@@ -893,7 +919,7 @@ def graded(found: Verified, blind_id: str | None, rules: dict[str, Any]) -> Grad
         outcome = line and {"success": "correct"}.get(
             line.fields["outcome"], line.fields["outcome"]
         )
-        if outcome not in SCORES:
+        if outcome not in GIVEN:
             return Grade("pending")
         given.append(str(outcome))
     if not given:
@@ -924,6 +950,7 @@ COUNTS: dict[str, tuple[str, ...]] = {
     "turns": ("turns",),
 }
 ENDPOINTS = ("correctness", "cost_usd", *COUNTS)
+EVALUATED = ("resolved", "cost_usd", *COUNTS)
 
 
 @dataclass
@@ -946,19 +973,30 @@ class Arm:
     has_product: bool
 
 
-def arms(study: dict[str, Any] | None, phase: str) -> list[Arm] | None:
-    """Return the arms that a phase of the frozen study runs, None where no manifest was opened."""
+def manifest(study: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the manifest of the frozen study, None where none was opened."""
     files = (study or {}).get("files", {})
     if "study.toml" in files:
-        manifest = tomllib.loads(files["study.toml"]["text"])
-    elif "study.json" in files:
-        manifest = json.loads(files["study.json"]["text"])
-    else:
+        return tomllib.loads(files["study.toml"]["text"])
+    if "study.json" in files:
+        found: dict[str, Any] = json.loads(files["study.json"]["text"])
+        return found
+    return None
+
+
+def arms(study: dict[str, Any] | None, phase: str) -> list[Arm] | None:
+    """Return the arms that a phase of the frozen study runs, None where no manifest was opened."""
+    known = manifest(study)
+    if known is None:
         return None
-    chosen = manifest["phases"].get(phase, {}).get("arms")
+    chosen = known["phases"].get(phase, {}).get("arms")
     return [
-        Arm(each["id"], bool(each.get("mcp_servers")), bool(each.get("side_costs")))
-        for each in manifest["arms"]
+        Arm(
+            each["id"],
+            bool(each.get("mcp_servers") or each.get("registration")),
+            bool(each.get("side_costs")),
+        )
+        for each in known["arms"]
         if chosen is None or each["id"] in chosen
     ]
 
@@ -968,6 +1006,7 @@ def figures(found: Verified) -> dict[str, Any]:
     every, marks, state = attempts(found), grades(found), found.state
     opening = state.runs[0].fields
     known = arms(found.study, opening["phase"])
+    names = EVALUATED if is_evaluated(found) else ENDPOINTS
     return {
         "schema": 1,
         "kind": "agent-trials-figures",
@@ -981,7 +1020,7 @@ def figures(found: Verified) -> dict[str, Any]:
         "attempts": [attempt_figures(each, marks.get(each.cell)) for each in every],
         "halfPairs": half_pairs(state),
         "arms": {name: arm_figures(name, every, marks) for name in arm_names(known, every)},
-        "comparisons": None if known is None else comparisons(known, every, marks),
+        "comparisons": None if known is None else comparisons(known, every, marks, names),
     }
 
 
@@ -1071,18 +1110,18 @@ def six(value: Fraction | None) -> str | None:
 
 
 def comparisons(
-    known: list[Arm], every: list[Attempt], marks: dict[Cell, Grade]
+    known: list[Arm], every: list[Attempt], marks: dict[Cell, Grade], names: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     """Return the rows and differences of the first arm against each other one."""
     found = []
     for other in known[1:]:
-        rows = compare(known[0], other, every, marks)
+        rows = compare((known[0], other), every, marks, names)
         found.append(
             {
                 "control": known[0].name,
                 "treatment": other.name,
                 "rows": [row_figures(row) for row in rows],
-                "endpoints": {name: differences(rows, name) for name in ENDPOINTS},
+                "endpoints": {name: differences(rows, name) for name in names},
             }
         )
     return found
@@ -1102,9 +1141,10 @@ class Row:
 
 
 def compare(
-    control: Arm, treatment: Arm, every: list[Attempt], marks: dict[Cell, Grade]
+    of: tuple[Arm, Arm], every: list[Attempt], marks: dict[Cell, Grade], names: tuple[str, ...]
 ) -> list[Row]:
-    """Return a row for each planned pair that has both arms."""
+    """Return a row for each planned pair that has both arms, the control first."""
+    control, treatment = of
     pairs: dict[int, dict[str, Attempt]] = {}
     for each in every:
         pairs.setdefault(each.pair, {})[each.cell.arm] = each
@@ -1115,7 +1155,7 @@ def compare(
         old, new = by_arm[control.name], by_arm[treatment.name]
         values = {
             name: (value(old, name, marks.get(old.cell)), value(new, name, marks.get(new.cell)))
-            for name in ENDPOINTS
+            for name in names
         }
         ran = old.fate == new.fate == "settled"
         used = both(delivered(old, control), delivered(new, treatment))
@@ -1149,7 +1189,7 @@ def delivered(each: Attempt, arm: Arm) -> bool | None:
 
 def value(each: Attempt, endpoint: str, grade: Grade | None) -> Value:
     """Return what an attempt shows at an endpoint."""
-    if endpoint == "correctness":
+    if endpoint in {"correctness", "resolved"}:
         return None if grade is None else grade.score
     if endpoint == "cost_usd":
         return cost(each)
@@ -1284,7 +1324,8 @@ def check_report(found: Verified, own: dict[str, Any], report: dict[str, Any]) -
     if found.heads.get(seq) != expected:
         raise DiffersError("report/summary.json: its head is none of this ledger")
     pending = any(each["grade"] == "pending" for each in own["attempts"])
-    names = [name for name in ENDPOINTS if not (name == "correctness" and pending)]
+    every = EVALUATED if is_evaluated(found) else ENDPOINTS
+    names = [name for name in every if not (name == "correctness" and pending)]
     if own["comparisons"] is not None:
         ours, theirs = (compared(each, names) for each in (own, report))
         compare_values(ours, theirs, "report/summary.json: rows")

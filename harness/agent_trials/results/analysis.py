@@ -28,7 +28,7 @@ from agent_trials.results.effects import (
 from agent_trials.results.hypotheses import McNemar, SignFlip, holm, mcnemar, sign_flip
 from agent_trials.results.numbers import Number, rounded
 from agent_trials.results.rows import differences, exactly, log_ratios, task_means
-from agent_trials.results.rules import CORRECTNESS
+from agent_trials.results.rules import HIGHER_IS_BETTER
 from agent_trials.results.statistics import Interval, NoInterval, bca_interval
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from agent_trials.results.rows import Row
 
-RANGES: Mapping[str, tuple[Number | None, Number | None]] = {CORRECTNESS: (0, 1)}
+RANGES: Mapping[str, tuple[Number | None, Number | None]] = dict.fromkeys(HIGHER_IS_BETTER, (0, 1))
 """The least and the most that a missing value could be, where it is not 0 and without limit."""
 
 
@@ -135,7 +135,7 @@ def analyse_endpoint(
         position=position if p_values else replace(position, test=None),
         warmth=warmth_effect(pairs),
         sign_flip=sign_flip(means, seed=seed) if p_values else None,
-        mcnemar=mcnemar(planned) if p_values and endpoint == CORRECTNESS else None,
+        mcnemar=mcnemar(planned) if p_values and endpoint in HIGHER_IS_BETTER else None,
         holm_p=None,
     )
 

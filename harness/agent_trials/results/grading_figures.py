@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.results import evaluated
 from agent_trials.results.agreement import agreement, blinding_index
 from agent_trials.results.report_figures import shown
 
@@ -17,6 +18,8 @@ _OF_A_GRADER = ("grader", "transport", "model", "configurationDigest", "sameMode
 
 def grading(record: Record) -> dict[str, Any]:
     """Return what is to be said of the grading; without one, that nothing was graded."""
+    if evaluated.is_evaluated(record):
+        return _evaluated(record)
     found = record.grades
     rules = found.rules or {}
     outcomes = Counter(
@@ -33,6 +36,29 @@ def grading(record: Record) -> dict[str, Any]:
         "outcomes": dict(sorted(outcomes.items())),
         "agreement": _agreement(found),
         "blinding": _blinding(found),
+    }
+
+
+def _evaluated(record: Record) -> dict[str, Any]:
+    """Return who judged patches: the official evaluation, by whose version, run or imported."""
+    lines = {name: line for (kind, name), line in record.evaluations.items() if kind == "arm"}
+    grades = [evaluated.grade(each, record.evaluations) for each in record.attempts if each.turns]
+    outcomes = Counter(f"pending: {why}" if why else outcome for outcome, _, why in grades)
+    return {
+        "graders": [
+            {
+                "grader": f"official evaluation of {name}",
+                "transport": line.fields["source"],
+                "model": f"harness {line.fields['harnessVersion']}",
+            }
+            for name, line in lines.items()
+        ],
+        "seed": None,
+        "packet": None,
+        "disagreement": None,
+        "outcomes": dict(sorted(outcomes.items())),
+        "agreement": None,
+        "blinding": {},
     }
 
 

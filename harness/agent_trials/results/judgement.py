@@ -18,8 +18,9 @@ from agent_trials.results.evidence import Evidence
 from agent_trials.results.record import Fate
 from agent_trials.results.reviewed_rows import is_reviewed, reviewed
 from agent_trials.results.rows_from_ledger import pairs
-from agent_trials.results.rules import CORRECTNESS
+from agent_trials.results.rules import CORRECTNESS, HIGHER_IS_BETTER
 from agent_trials.results.verdict import decide
+from agent_trials.study.endpoints import RESOLVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from agent_trials.results.record import Record
     from agent_trials.results.report import Compared
     from agent_trials.results.reviewed import Reviewed
+    from agent_trials.results.rows import Row
     from agent_trials.results.rows_from_ledger import Grade
 
 OWN_RULE = "verdict.py"
@@ -95,7 +97,7 @@ def _judged(
 def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) -> Evidence:
     manifest = record.frozen.manifest
     registered = manifest.endpoints if manifest else None
-    counts = registered and CORRECTNESS in {*registered.primary, *registered.secondary}
+    counts = registered and HIGHER_IS_BETTER & {*registered.primary, *registered.secondary}
     arms = {compared.control.id, compared.treatment.id}
     pending = sum(grade.is_pending for cell, grade in graded.items() if cell.arm in arms)
     stop = record.summary.runs[0].stop
@@ -103,7 +105,7 @@ def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) 
     return Evidence(
         control=compared.control.id,
         treatment=compared.treatment.id,
-        rows=compared.rows,
+        rows=_decided_on(compared.rows),
         pending=pending if counts else 0,
         stopped=stop.reason if stop else None,
         rehearsal=record.is_rehearsal,
@@ -112,6 +114,11 @@ def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) 
         facts=_facts(record),
         owed=_owed(record, arms),
     )
+
+
+def _decided_on(rows: Mapping[str, tuple[Row, ...]]) -> Mapping[str, tuple[Row, ...]]:
+    """Return the rows with ``resolved`` as what is correct, where patches are evaluated."""
+    return {**rows, CORRECTNESS: rows[RESOLVED]} if RESOLVED in rows else rows
 
 
 def _reviewed(record: Record, arms: set[str]) -> tuple[Reviewed, ...]:

@@ -15,7 +15,7 @@ from agent_trials.errors import LedgerError, LedgerInUseError
 from agent_trials.ledger.events import Event
 from agent_trials.ledger.openings import Openings
 from agent_trials.records import Cell
-from agent_trials.results import grades
+from agent_trials.results import evaluated, grades
 from agent_trials.results.summary import summarise
 from agent_trials.study import archived
 
@@ -90,7 +90,8 @@ class Record:
     """A finished ledger, ready to be reported.
 
     ``attempts`` are in schedule order, ``grading`` the lines with a valid grade; ``approved`` is
-    the latest approval, where nothing came after it.
+    the latest approval, where nothing came after it. ``evaluations`` has the latest line of each
+    arm and control, by kind and name.
     """
 
     path: Path
@@ -102,6 +103,7 @@ class Record:
     grades: Grades
     grading: tuple[Line, ...]
     approved: Line | None
+    evaluations: Mapping[tuple[str, str], Line] = field(default_factory=dict)
 
     @property
     def opening(self) -> Mapping[str, Any]:
@@ -139,6 +141,7 @@ def read(path: Path) -> Record:
         grades=grades.of(watched.grades, openings),
         grading=tuple(watched.grading),
         approved=watched.approved,
+        evaluations=watched.evaluations,
     )
 
 
@@ -153,6 +156,7 @@ class _Watched:
     grading: list[Line] = field(default_factory=list)
     grades: Gathered = field(default_factory=grades.Gathered)
     approved: Line | None = None
+    evaluations: dict[tuple[str, str], Line] = field(default_factory=dict)
 
     def take(self, state: State, line: Line) -> None:
         self.grades.take(line)
@@ -162,6 +166,8 @@ class _Watched:
         self._money(state, line)
         if line.event == Event.ADJUDICATED:
             self.grading.append(line)
+        elif line.event == Event.EVALUATED:
+            self.evaluations[evaluated.key(line)] = line
         elif line.event == Event.PAIR_ADMITTED:
             self.admitted.update(map(Cell.from_json, line.fields["cells"]))
         elif line.event in {Event.ATTEMPT_RESERVED, Event.ATTEMPT_REFUSED}:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from agent_trials.results import figures, flow, plots, review_tables
+from agent_trials.results import evaluation_tables, figures, flow, plots, review_tables
 from agent_trials.results.flow import ArmFlow
 from agent_trials.results.provider_tables import tables
 from agent_trials.results.rows_from_ledger import grades_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_trials.results.record import Record
 
-FURTHER = ("providers", "reviews")
+FURTHER = ("providers", "reviews", "evaluation")
 """Sections that only some studies have."""
 TEMPLATES = Path(__file__).parent / "templates"
 CONTENTS = (
@@ -31,6 +31,7 @@ CONTENTS = (
     ("arms", "Arms"),
     ("providers", "Provider commands"),
     ("reviews", review_tables.HEADING),
+    ("evaluation", evaluation_tables.HEADING),
     ("flow", "Flow of attempts"),
     ("money", "Spend over time"),
     ("grading", "Grading"),
@@ -108,6 +109,11 @@ def render(
         further=[
             ("providers", "Provider commands", tables(document["providers"])),
             ("reviews", review_tables.HEADING, review_tables.tables(document["reviews"])),
+            (
+                "evaluation",
+                evaluation_tables.HEADING,
+                evaluation_tables.tables(document["evaluation"]),
+            ),
         ],
         standings=STANDINGS,
         p_values=registered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agent_trials.results import review_tables
+from agent_trials.results import evaluation_tables, review_tables
 from agent_trials.results.provider_tables import tables
 from agent_trials.results.render_html import STANDINGS
 from agent_trials.wording import counted
@@ -49,6 +49,8 @@ def _lines(d: Mapping[str, Any]) -> Iterator[str]:
         yield from _section("Provider commands", _of_tables(found))
     if found := review_tables.tables(d["reviews"]):
         yield from _section(review_tables.HEADING, _of_tables(found))
+    if found := evaluation_tables.tables(d["evaluation"]):
+        yield from _section(evaluation_tables.HEADING, _of_tables(found))
     yield from _section("Flow of attempts", _items(one["says"] for one in d["flow"]))
     yield from _section("Grading", _grading(d))
     yield from _section("Pairs", _pairs(d))

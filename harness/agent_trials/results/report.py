@@ -16,6 +16,8 @@ from agent_trials.results import report_parts as parts
 from agent_trials.results import ways
 from agent_trials.results.analysis import analyse
 from agent_trials.results.deviations import amendments, deviations
+from agent_trials.results.evaluated import is_evaluated
+from agent_trials.results.evaluation_figures import evaluation
 from agent_trials.results.evidence import complete
 from agent_trials.results.flow import flow, sentence
 from agent_trials.results.grading_figures import grading
@@ -25,7 +27,7 @@ from agent_trials.results.protocol_text import section
 from agent_trials.results.provider_groups import providers
 from agent_trials.results.report_reviews import reviews
 from agent_trials.results.rows_from_ledger import by_arm, grades_of, pairs, rows
-from agent_trials.study.endpoints import ENDPOINTS
+from agent_trials.study.endpoints import RESOLVED, endpoints_of
 from agent_trials.study.phases import phase_arms
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ def document(
         "arms": _arms(record, graded),
         "providers": providers(record.frozen.manifest, record.attempts, graded, record.opening),
         "reviews": reviews(record),
+        "evaluation": _evaluation(record, compared, graded),
         "flow": _flow(record, compared, graded),
         "pairs": _pairs(record, compared),
         "attempts": [parts.attempt(each, graded.get(each.cell)) for each in record.attempts],
@@ -100,7 +103,17 @@ def _compared(record: Record, graded: Mapping[Cell, Grade]) -> tuple[Compared, .
         return ()
     control, *others = phase_arms(manifest, record.opening["phase"])
     return tuple(
-        Compared(control, arm, rows(record.attempts, graded, control=control, treatment=arm))
+        Compared(
+            control,
+            arm,
+            rows(
+                record.attempts,
+                graded,
+                control=control,
+                treatment=arm,
+                endpoints=endpoints_of(manifest),
+            ),
+        )
         for arm in others
     )
 
@@ -122,7 +135,7 @@ def _comparison(record: Record, compared: Compared, graded: Mapping[Cell, Grade]
         p_values=registered.p_values,
     )
     arms = (compared.control.id, compared.treatment.id)
-    shown = by_arm(record.attempts, graded)
+    shown = by_arm(record.attempts, graded, endpoints_of(manifest))
     return {
         "control": arms[0],
         "treatment": arms[1],
@@ -139,6 +152,16 @@ def _distribution(
     shown: Mapping[str, Mapping[str, Iterable[Value]]], arm: str, endpoint: str
 ) -> dict[str, Any]:
     return figures.distribution(shown.get(arm, {}).get(endpoint, ()))
+
+
+def _evaluation(
+    record: Record, compared: Iterable[Compared], graded: Mapping[Cell, Grade]
+) -> dict[str, Any] | None:
+    """Return what evaluated patches came to; None of a study that has none."""
+    if not is_evaluated(record):
+        return None
+    pairs_of = {each.treatment.id: each.rows.get(RESOLVED, ()) for each in compared}
+    return evaluation(record, graded, pairs_of)
 
 
 def _arms(record: Record, graded: Mapping[Cell, Grade]) -> dict[str, Any]:
@@ -192,8 +215,8 @@ def _pairs(record: Record, compared: Iterable[Compared]) -> list[dict[str, Any]]
     half = {each.pair for each in record.summary.half_pairs}
     whole: dict[int, list[str]] = {}
     for each in compared:
-        for endpoint in ENDPOINTS:
-            for row in each.rows[endpoint]:
+        for endpoint, of in each.rows.items():
+            for row in of:
                 if complete(row):
                     whole.setdefault(row.pair, []).append(endpoint)
     return [

@@ -27,9 +27,15 @@ if TYPE_CHECKING:
     from agent_trials.results.rows import Row, Value
     from agent_trials.results.rows_from_ledger import Grade
 
-UNITS = {"correctness": "score from 0 to 1", "cost_usd": "USD", "wall_time_ms": "milliseconds"}
+UNITS = {
+    "correctness": "score from 0 to 1",
+    "resolved": "1 or 0",
+    "cost_usd": "USD",
+    "wall_time_ms": "milliseconds",
+}
 LABELS = {
     "correctness": "Correctness",
+    "resolved": "Resolved",
     "cost_usd": "Cost",
     "total_input_tokens": "Total input tokens",
     "input_tokens": "Uncached input tokens",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import money as amounts
-from agent_trials.results import ways
+from agent_trials.results import evaluated, ways
 from agent_trials.results.protocol_text import paragraphs, section
 from agent_trials.results.rows_from_ledger import pairs
 from agent_trials.study.phases import phase_arms
@@ -36,7 +36,11 @@ def labels(record: Record) -> dict[str, Any]:
     )
     return {
         "declaration": manifest.declaration if manifest else None,
-        "correctness": "agent-adjudicated; no human review was performed",
+        "correctness": (
+            "resolved by the official evaluation; no human review was performed"
+            if evaluated.is_evaluated(record)
+            else "agent-adjudicated; no human review was performed"
+        ),
         "costBasis": bases or ["no attempt has a cost"],
         "cost": "computed from counts and prices; not a billed amount",
         "publication": (

@@ -3,12 +3,13 @@
 What counts as measured:
     correctness     the grade's score; None while it is pending, and for a blocked attempt; where a
                     checker looked at the tree, what it said after the last turn
+    resolved        the same, in a study whose patches are evaluated
     cost_usd        ``costUsd``, the sum over turns, with what the arm's product spent by itself;
                     else bounds, as far as they are recorded
     token counts    of a completed attempt whose usage is complete
     anything else   of a completed attempt
 What was refused, blocked or cut off has no value and no bounds. The treatment was delivered in a
-pair where every arm that has MCP servers called one and every arm without called none.
+pair where every arm that has or registers MCP servers called one and every arm without called none.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.records import Cell
-from agent_trials.results import grades
+from agent_trials.results import evaluated, grades
 from agent_trials.results.record import Fate
 from agent_trials.results.rows import Missing, Row
-from agent_trials.study.endpoints import ENDPOINTS
+from agent_trials.study.endpoints import ENDPOINTS, RESOLVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,6 +48,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """What of an observation is added up for an endpoint."""
 
 COMPLETED = "completed"
+SCORED = frozenset({"correctness", RESOLVED})
+"""Endpoints that are a grade's score."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,9 @@ INCORRECT = Grade("incorrect", Decimal(0))
 
 def grades_of(record: Record) -> dict[Cell, Grade]:
     """Return the grade of every attempt that was settled, by its first turn's cell."""
+    if evaluated.is_evaluated(record):
+        settled = [each for each in record.attempts if each.turns]
+        return {each.cell: Grade(*evaluated.grade(each, record.evaluations)) for each in settled}
     found = {}
     for each in record.attempts:
         if (grade := _checked(each)) is not None:
@@ -97,9 +103,10 @@ def rows(
     *,
     control: ArmSettings,
     treatment: ArmSettings,
+    endpoints: Iterable[str] = ENDPOINTS,
 ) -> dict[str, tuple[Row, ...]]:
     """Return a row for each planned pair of the two arms, for every endpoint."""
-    found: dict[str, list[Row]] = {endpoint: [] for endpoint in ENDPOINTS}
+    found: dict[str, list[Row]] = {endpoint: [] for endpoint in endpoints}
     for pair in pairs(attempts):
         by_arm = {each.cell.arm: each for each in pair}
         if control.id not in by_arm or treatment.id not in by_arm:
@@ -115,8 +122,8 @@ def rows(
             "control_warmth": warmth(old),
             "treatment_warmth": warmth(new),
         }
-        before = values(old, graded.get(old.cell))
-        after = values(new, graded.get(new.cell))
+        before = values(old, graded.get(old.cell), found)
+        after = values(new, graded.get(new.cell), found)
         for endpoint, of in found.items():
             of.append(Row(control=before[endpoint], treatment=after[endpoint], **shared))
     return {endpoint: tuple(of) for endpoint, of in found.items()}
@@ -124,26 +131,31 @@ def rows(
 
 def value(attempt: Attempt, endpoint: str, grade: Grade | None = None) -> Value:
     """Return what the attempt shows at an endpoint; None, or its bounds, where it shows nothing."""
-    if endpoint == "correctness":
+    if endpoint in SCORED:
         return None if grade is None else grade.score
     if endpoint == "cost_usd":
         return cost(attempt)
     return _count(attempt, FIELDS[endpoint])
 
 
-def values(attempt: Attempt, grade: Grade | None = None) -> dict[str, Value]:
+def values(
+    attempt: Attempt, grade: Grade | None = None, endpoints: Iterable[str] = ENDPOINTS
+) -> dict[str, Value]:
     """Return what the attempt shows at every endpoint."""
-    return {endpoint: value(attempt, endpoint, grade) for endpoint in ENDPOINTS}
+    return {endpoint: value(attempt, endpoint, grade) for endpoint in endpoints}
 
 
 def by_arm(
-    attempts: Iterable[Attempt], graded: Mapping[Cell, Grade]
+    attempts: Iterable[Attempt],
+    graded: Mapping[Cell, Grade],
+    endpoints: Iterable[str] = ENDPOINTS,
 ) -> dict[str, dict[str, list[Value]]]:
     """Return what the attempts of each arm show at every endpoint, in schedule order."""
+    names = tuple(endpoints)
     found: dict[str, dict[str, list[Value]]] = {}
     for each in attempts:
-        of = found.setdefault(each.cell.arm, {endpoint: [] for endpoint in ENDPOINTS})
-        for endpoint, one in values(each, graded.get(each.cell)).items():
+        of = found.setdefault(each.cell.arm, {endpoint: [] for endpoint in names})
+        for endpoint, one in values(each, graded.get(each.cell), names).items():
             of[endpoint].append(one)
     return found
 
@@ -174,7 +186,7 @@ def delivered(attempt: Attempt, arm: ArmSettings) -> bool | None:
     calls = [turn.get("mcpToolCalls") for turn in attempt.turns]
     if None in calls:
         return None
-    return any(calls) == bool(arm.mcp_servers)
+    return any(calls) == bool(arm.mcp_servers or arm.registration)
 
 
 def _shown(evidence: Iterable[Mapping[str, Any] | None]) -> bool | None:

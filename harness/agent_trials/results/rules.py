@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 from agent_trials.errors import Problem, StudyError
+from agent_trials.study.endpoints import RESOLVED
 from agent_trials.study.findings import nearest
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 CORRECTNESS = "correctness"
 COST = "cost_usd"
-HIGHER_IS_BETTER = frozenset({CORRECTNESS})
+HIGHER_IS_BETTER = frozenset({CORRECTNESS, RESOLVED})
 """Of every other endpoint less is better, unless a rule's ``direction`` says otherwise."""
 
 _DECIMAL = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
@@ -230,7 +231,7 @@ def _of_endpoints(rule: str, primary: tuple[str, ...], where: str) -> list[Probl
             f"add {name!r} to endpoints.primary",
         )
         for name in _NEEDED.get(rule, ())
-        if name not in primary
+        if name not in primary and not (name == CORRECTNESS and RESOLVED in primary)
     ]
 
 

@@ -35,6 +35,7 @@ UNCACHED: frozenset[str] = frozenset({"cache_read_input_tokens", "cache_creation
 
 
 def endpoints_of(manifest: Manifest | None) -> tuple[str, ...]:
-    """Return the endpoints of a study: ``resolved`` only where patches are evaluated."""
-    is_evaluated = manifest is not None and manifest.evaluation is not None
-    return (RESOLVED, *ENDPOINTS) if is_evaluated else ENDPOINTS
+    """Return the endpoints of a study: ``resolved`` is the grade where patches are evaluated."""
+    if manifest is None or manifest.evaluation is None:
+        return ENDPOINTS
+    return (RESOLVED, *(name for name in ENDPOINTS if name not in GRADED))
