@@ -86,6 +86,8 @@ def test_the_ledgers_hold_everything_that_can_happen(tmp_path: Path) -> None:
     assert events > set(verify_bundle.RULES) - {"adjudicated"}
     assert statuses >= {"completed", "failed", "refused", "blocked", "cut-off", "incomplete"}
     assert outcomes >= {"correct", "partial", "incorrect", "pending", "disagreement", "blocked"}
+    assert outcomes >= {"resolved", "unresolved", "empty-patch", "error", "infrastructure"}
+    assert "missing-patch" in outcomes
     assert filled
 
 

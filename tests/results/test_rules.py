@@ -18,7 +18,7 @@ from agent_trials.results.rules import (
     problems,
     read,
 )
-from agent_trials.study.endpoints import ENDPOINTS
+from agent_trials.study.endpoints import ENDPOINTS, RESOLVED
 
 PRIMARY = ("correctness", "cost_usd")
 
@@ -140,7 +140,7 @@ def test_a_rule_that_tests_is_refused_where_p_values_are_not_registered(rule: st
 
 
 def test_rules_speak_of_endpoints_that_there_are() -> None:
-    assert {CORRECTNESS, COST, *HIGHER_IS_BETTER, *RANGES} <= set(ENDPOINTS)
+    assert {CORRECTNESS, COST, *HIGHER_IS_BETTER, *RANGES} <= {RESOLVED, *ENDPOINTS}
 
 
 def test_a_study_without_primary_endpoints_has_no_rule() -> None:
