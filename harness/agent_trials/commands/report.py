@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,8 @@ import click
 
 from agent_trials.commands import examples
 from agent_trials.errors import ReportError
-from agent_trials.results import record, report_files
+from agent_trials.publication.signing import NAMESPACE
+from agent_trials.results import record, report_files, result_artifact
 from agent_trials.results.judgement import OWN_RULE
 
 if TYPE_CHECKING:
@@ -52,7 +55,8 @@ def command(ledger: Path, into: Path, *, private: bool, trust_study_code: bool) 
 
     The ledger is verified on the way; one that does not verify is not reported (exit code 1), and
     one on which a run is open is refused. Study and rule of the verdict are read from the ledger's
-    openings, never from a folder. Without --private nothing private is written.
+    openings, never from a folder. Where every arm's patches are evaluated, result-v1.json is
+    written too, and the command that signs it printed. Without --private nothing private is.
     """
     report_files.check(into)
     with _seldom_collecting():
@@ -64,6 +68,12 @@ def command(ledger: Path, into: Path, *, private: bool, trust_study_code: bool) 
     click.echo(document["labels"]["publication"])
     click.echo(f"head   {document['head']}")
     click.echo(f"report {into.resolve() / report_files.HTML}")
+    result = into.resolve() / result_artifact.FILE
+    if result.exists():
+        digest = json.loads(result.read_bytes())[result_artifact.OWN]
+        click.echo(f"result {result}")
+        click.echo(f"{result_artifact.OWN} {digest}")
+        click.echo(f"sign it: ssh-keygen -Y sign -f KEY -n {NAMESPACE} {shlex.quote(str(result))}")
 
 
 @contextlib.contextmanager

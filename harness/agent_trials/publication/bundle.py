@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 LEDGER, SUMMARY, HEAD, VERIFIER = "ledger.jsonl", "summary.json", "HEAD", "verify.py"
 REPORT, HEADS = "report", "heads"
 REPORT_FILES = ("report.md", "summary.json", "report.html")
+RESULT = "result-v1.json"
+"""What a report of evaluated patches holds as well."""
 STUDY = "study"
 
 
@@ -179,13 +181,13 @@ def _copy_report(report: Path, into: Path, head: str) -> None:
     names = {each.name for each in report.iterdir()} if report.is_dir() else set()
     if missing := [name for name in REPORT_FILES if name not in names]:
         raise BundleError(f"--report {report}: it has no {missing[0]}; give a folder of a report")
-    if strange := sorted(names - set(REPORT_FILES)):
+    if strange := sorted(names - {*REPORT_FILES, RESULT}):
         raise BundleError(
             f"--report {report}: {strange[0]} is no part of a public report; make one without"
             " --private"
         )
     into.mkdir()
-    for name in REPORT_FILES:
+    for name in (*REPORT_FILES, *({RESULT} & names)):
         shutil.copyfile(report / name, into / name)
     try:
         stated = json.loads((into / SUMMARY).read_bytes())["head"]

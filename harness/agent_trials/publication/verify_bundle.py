@@ -1303,7 +1303,43 @@ def check_bundle(folder: Path, found: Verified, own: dict[str, Any]) -> list[str
     if report.is_file():
         check_report(found, own, json.loads(report.read_bytes()))
         said.append("report/summary.json: its head and its rows follow from the ledger")
+    result = folder / "report" / "result-v1.json"
+    if result.is_file():
+        check_result(found, own, json.loads(result.read_bytes()))
+        said.append("report/result-v1.json: its digest is its own, its figures the ledger's")
     return said
+
+
+def check_result(found: Verified, own: dict[str, Any], result: dict[str, Any]) -> None:
+    """Refuse a result artifact that was changed, or is not what the ledger comes to."""
+    where = "report/result-v1.json"
+    content = {name: each for name, each in result.items() if name != "artifact_sha256"}
+    if "sha256:" + str(result.get("artifact_sha256")) != digest(canonical(content)):
+        raise DiffersError(f"{where}: its artifact_sha256 is not that of the rest of it")
+    seq, expected = parse_head(str(result["head"]))
+    if found.heads.get(seq) != expected:
+        raise DiffersError(f"{where}: its head is none of this ledger")
+    for arm in result["arms"]:
+        line = found.state.evaluated.get(("arm", arm["arm"]))
+        stands = line and [line.fields[name] for name in ("reportDigest", "classes")]
+        said = [arm["evaluation"]["reportDigest"], arm["evaluation"]["tasks"]]
+        compare_values(stands, said, f"{where}: {arm['arm']}")
+        rate = own["arms"][arm["arm"]]["correctOfPlanned"]
+        compare_values(rate, arm["resolved"], f"{where}: {arm['arm']}: resolved")
+    check_frozen(found, result)
+
+
+def check_frozen(found: Verified, result: dict[str, Any]) -> None:
+    """Refuse digests of protocol and lock that are not those of the frozen files."""
+    files = (found.study or {}).get("files", {})
+    known = manifest(found.study) or {}
+    named = {"protocol_sha256": "PROTOCOL.md"}
+    if "task_source" in known:
+        named["tasks_lock_sha256"] = known["task_source"]["lock"]
+    for name, file in named.items():
+        if file in files:
+            own = digest(files[file]["text"].encode()).removeprefix("sha256:")
+            compare_values(own, result.get(name), f"report/result-v1.json: {name}")
 
 
 def compare_values(own: object, other: object, where: str) -> None:

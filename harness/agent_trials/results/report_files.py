@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.errors import ReportError
-from agent_trials.results import render_html, render_markdown, report
+from agent_trials.results import render_html, render_markdown, report, result_artifact
 from agent_trials.results.private_pages import links, write_pages
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_trials.results.record import Record
 
 MARKDOWN, SUMMARY, HTML, PRIVATE = "report.md", "summary.json", "report.html", "private"
-OURS = frozenset({MARKDOWN, SUMMARY, HTML, PRIVATE})
+OURS = frozenset({MARKDOWN, SUMMARY, HTML, PRIVATE, result_artifact.FILE})
 
 
 def write(
@@ -50,6 +50,8 @@ def write(
         (folder / SUMMARY).write_bytes(to_json(document))
         (folder / MARKDOWN).write_bytes(render_markdown.render(document))
         (folder / HTML).write_bytes(render_html.render(record, document, pages))
+        if (artifact := result_artifact.artifact(record, document)) is not None:
+            (folder / result_artifact.FILE).write_bytes(artifact)
         if private:
             write_pages(record, document, folder / PRIVATE)
     return document
