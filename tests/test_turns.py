@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agent_trials.graders.checker import Checker
-from agent_trials.records import AttemptResult, Kept, Observation, Status, Surroundings
+from agent_trials.records import (
+    AttemptRequest,
+    AttemptResult,
+    Cell,
+    Kept,
+    Observation,
+    PlannedAttempt,
+    Status,
+    Surroundings,
+)
 from agent_trials.session import turns
-from agent_trials.workspace import snapshots
+from agent_trials.study import manifest
+from agent_trials.workspace import snapshots, starter
+from tree_lab import TreeLab
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,3 +102,59 @@ def test_says_what_a_reader_of_the_result_must_know() -> None:
         "the place of the checker stands 2 times in what it saw or said",
         "its product spent 0.25 USD more than was reserved for it",
     ]
+
+
+@dataclasses.dataclass
+class Run:
+    """A run as its turns see it: one checker, a follow-up, and a reservation that is cut off."""
+
+    checkers: dict[str, Checker]
+    settled: list[int] = dataclasses.field(default_factory=list)
+    owes_turn: bool = False
+    spare: None = None
+
+    def __post_init__(self) -> None:
+        follow_up = SimpleNamespace(when="checker-fails", prompt="Again.")
+        self.plan = SimpleNamespace(
+            study=SimpleNamespace(manifest=SimpleNamespace(follow_up=follow_up))
+        )
+        self.prepared = SimpleNamespace(writable=SimpleNamespace(checkers=self.checkers))
+        self.journal = SimpleNamespace(stopped=None)
+
+    def settle(self, planned: PlannedAttempt, *_: Any, **__: Any) -> None:  # noqa: ANN401 - as it is
+        """Keep the turn."""
+        self.settled.append(planned.cell.turn)
+
+    def may_repeat(self, _result: AttemptResult) -> bool:
+        """Nothing is repeated."""
+        return False
+
+    def reserve(self, _planned: PlannedAttempt) -> None:
+        """Be interrupted before the further turn's money is set aside."""
+        raise KeyboardInterrupt
+
+
+def test_a_further_turn_that_an_interruption_left_out_is_owed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that ends there is incomplete, although every planned attempt was begun."""
+    lab = TreeLab(tmp_path / "lab", questions=("calibration", "one"))
+    monkeypatch.setattr("tempfile.tempdir", str(lab.place))
+    study = manifest.load(lab.folder)
+    assert study.manifest.transports.cli
+    sealed = starter.seal("one", lab.folder / "tasks/one/starter", tmp_path / "sealed")
+    no = 'import sys; print(\'{"groups": {"code": false}}\'); sys.exit(1)'
+    run = Run({"one": Checker((sys.executable, "-c", no), ("code",), 30)})
+    request = AttemptRequest(
+        transport="cli", transport_settings=study.manifest.transports.cli,
+        model="claude-haiku-5-5", prompt="Fix it.", limit_usd=Decimal("0.1"), corpus=sealed,
+        mcp_servers=(), executable=str(lab.claude), executable_version="2.1.296",
+        base_url="http://127.0.0.1:9", rehearsal=True,
+    )  # fmt: skip
+    planned = PlannedAttempt(Cell("full", "one", "plain", 1), 0, 0)
+
+    with pytest.raises(KeyboardInterrupt):
+        turns.Turns(run).perform(planned, request)  # type: ignore[arg-type] # a double
+
+    assert (run.settled, run.owes_turn) == ([1], True)
+    assert not any(each.name.startswith("workspace") for each in lab.place.iterdir())

@@ -19,7 +19,7 @@ from agent_trials.errors import (
     WorkspaceError,
 )
 from agent_trials.ledger.charges import METERED
-from agent_trials.records import AttemptResult, Observation, Status
+from agent_trials.records import AttemptResult, Observation, SealedTree, Status
 from agent_trials.workspace import site, tree
 
 if TYPE_CHECKING:
@@ -116,14 +116,24 @@ def _with(result: AttemptResult, collected: Collected, request: AttemptRequest) 
     showed stays beside it.
     """
     observation = dataclasses.replace(result.observation, **collected.fields)
-    if collected.problem is not None:
-        observation = _without_ground(observation, collected.problem, request)
+    problem = collected.problem or _missing(observation, request)
+    if problem is not None:
+        observation = _without_ground(observation, problem, request)
     return dataclasses.replace(
         result,
         observation=observation,
         private={**result.private, **collected.private},
         artifacts={**result.artifacts, **collected.artifacts},
     )
+
+
+def _missing(observation: Observation, request: AttemptRequest) -> str | None:
+    """Return the problem of a turn that came to its end and left no copy of any stop."""
+    corpus = request.corpus
+    wanted = isinstance(corpus, SealedTree) and corpus.stop_snapshots
+    if wanted and observation.status is Status.COMPLETED and not observation.stops:
+        return "snapshot-missing"
+    return None
 
 
 def _without_ground(observation: Observation, problem: str, request: AttemptRequest) -> Observation:
