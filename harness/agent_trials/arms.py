@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from agent_trials.agents import cli_foreseen
 from agent_trials.errors import AgentError, Problem, ProblemsError, WorkspaceError
 from agent_trials.records import ArmSetup, AttemptRequest, Launch
-from agent_trials.workspace import arm_setup, checkout, registration_probe, site
+from agent_trials.workspace import arm_setup, checkout, site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,6 +112,8 @@ def _as_found(arm: ArmSettings, set_up: ArmSetup, made: Checkout) -> ArmSetup:
     """Return an arm's set-up with what every attempt of it must come to again."""
     registered, rules = set_up.registration, set_up.rules
     if registered is not None and arm.registration is not None:
+        from agent_trials.workspace import registration_probe  # noqa: PLC0415 - loads the mcp SDK
+
         registered = registration_probe.probed(arm.id, registered, arm.registration.probe, made)
     if rules is not None and made.rules is not None:
         rules = dataclasses.replace(rules, digest=made.rules.digest)
@@ -164,7 +166,11 @@ def _with_tools(made: Checkout, set_up: ArmSetup) -> Checkout:
 
 
 def _denied(set_up: ArmSetup) -> tuple[str, ...]:
-    return registration_probe.denied(set_up.registration) if set_up.registration else ()
+    if set_up.registration is None:
+        return ()
+    from agent_trials.workspace import registration_probe  # noqa: PLC0415 - loads the mcp SDK
+
+    return registration_probe.denied(set_up.registration)
 
 
 def _unlike(seen: Mapping[str, Foreseen]) -> Iterator[Problem]:
