@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -71,8 +72,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rehearsal(project: Path) -> subprocess.CompletedProcess[str]:
     """Rehearse the new study's pilot once for all tests that look at what comes of it."""
+    return pytest_in(project, "-m", "pilot")
+
+
+def pytest_in(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the new study's items."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "evals/mine", "-m", "pilot", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", "evals/mine", *arguments, "-p", "no:cacheprovider"],
         capture_output=True,
         text=True,
         check=False,
@@ -103,6 +109,17 @@ def test_a_command_is_described_alike_by_itself_and_in_the_list(name: str) -> No
 
     assert command is not None
     assert command.short_help == cli.COMMANDS[name][1]
+
+
+def test_a_reader_that_has_enough_is_no_error(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in ``agent-trials check evals/* | head -1``: it ends without a word."""
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(manifest, "load_all", closed)
+
+    assert call("check", str(study)).stderr == ""
 
 
 def test_a_mistyped_command_is_answered_with_the_nearest_one() -> None:
@@ -181,6 +198,18 @@ def test_a_new_study_rehearses_at_once(rehearsal: subprocess.CompletedProcess[st
     assert rehearsal.returncode == 0, rehearsal.stdout + rehearsal.stderr
     assert "2 passed" in rehearsal.stdout
     assert "REHEARSAL" in rehearsal.stdout
+
+
+def test_what_a_new_study_asks_for_can_be_graded(
+    project: Path, rehearsal: subprocess.CompletedProcess[str]
+) -> None:
+    """Its adjudicator tells the right answer of its key from the wrong one."""
+    assert rehearsal.returncode == 0
+    [ledger] = (project / ".agent-trials").glob("*.jsonl")
+    graded = pytest_in(project, "-m", "adjudicate", "--ledger", str(ledger))
+
+    assert graded.returncode == 0, graded.stdout + graded.stderr
+    assert "2 passed" in graded.stdout
 
 
 def test_new_leaves_nothing_behind_when_it_fails(

@@ -95,6 +95,8 @@ class _Commands(click.Group):
         except TrialsError as error:
             click.echo(str(error), err=True)
             ctx.exit(WRONG if isinstance(error, LedgerBrokenError) else REFUSED)
+        except BrokenPipeError:
+            raise  # whoever read the output has enough of it, as head does; click ends quietly
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             click.echo(
