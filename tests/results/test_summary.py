@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +18,7 @@ from agent_trials.ledger.grade_journal import Graded, GradeJournal
 from agent_trials.ledger.private import private_folder
 from agent_trials.records import Status
 from agent_trials.results.show import to_show_json, to_text
-from agent_trials.results.summary import summarise, verify
+from agent_trials.results.summary import GradeShown, summarise, verify
 from ledgers import AMOUNT
 
 if TYPE_CHECKING:
@@ -311,6 +312,18 @@ def test_shows_grades_by_blind_id_and_not_whose_they_are(tmp_path: Path) -> None
     ] * 2
     assert all({"task", "arm"}.isdisjoint(each) for each in shown["grades"])
     assert "grades  2 correct" in to_text(summarise(path))
+
+
+def test_the_tests_of_an_adjudicator_are_no_grades(tmp_path: Path) -> None:
+    """They are answers of the key: counted among the grades they would look like attempts."""
+    summary = summarise(reportable.ledger(tmp_path, tasks=1, repetitions=1))
+    line = summary.grades[0].line
+    fields = {**line.fields, "control": "wrong", "outcome": "incorrect"}
+    control = GradeShown(dataclasses.replace(line, fields=fields), None)
+    text = to_text(dataclasses.replace(summary, grades=(control, *summary.grades)))
+
+    assert "grades  2 correct\n" in text
+    assert "controls 1 incorrect\n" in text
 
 
 def test_a_grade_and_its_charge_are_one_and_a_pending_one_has_its_reason(tmp_path: Path) -> None:

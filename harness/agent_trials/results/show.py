@@ -139,8 +139,13 @@ def _lines(summary: Summary) -> Iterator[str]:
         kept = "" if state == "in flight" else ", cut off and never settled"
         figures = f"{line.fields['amountUsd']} USD reserved{kept}{again}"
         yield _row(state, Cell.from_json(line.fields), figures)
-    if grades := Counter(str(each.line.fields["outcome"]) for each in summary.grades):
-        yield f"grades  {', '.join(f'{grades[name]} {name}' for name in sorted(grades))}"
+    for word, wanted in (("grades", False), ("controls", True)):
+        lines = [each.line.fields for each in summary.grades]
+        found = Counter(
+            str(fields["outcome"]) for fields in lines if ("control" in fields) is wanted
+        )
+        if found:
+            yield f"{word:<7} {', '.join(f'{found[name]} {name}' for name in sorted(found))}"
     for line in summary.refused:
         needed, available = line.fields["neededUsd"], line.fields["availableUsd"]
         why = f"needed {needed} USD of {available} USD left ({line.fields['reason']})"
