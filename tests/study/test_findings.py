@@ -47,6 +47,8 @@ def test_a_prompt_or_an_answer_is_never_shown(path: KeyPath) -> None:
 def test_the_way_out_is_the_nearest_word_or_all_of_them() -> None:
     assert nearest("pilt", ["pilot", "full"]) == "did you mean 'pilot'?"
     assert nearest("zzz", ["pilot", "full"]) == "use one of pilot, full"
+    assert nearest("zzz", ["operator"]) == 'write "operator"'
+    assert nearest("2", ["1"]) == "write 1"
     assert nearest("zzz", []) == "remove it"
 
 

@@ -26,6 +26,7 @@ from agent_trials.results.hypotheses import (
 )
 from agent_trials.results.numbers import Number, exact, mean, nearest_rank, rounded, variance
 from agent_trials.results.rows import Difference, by_task, task_means
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -199,7 +200,9 @@ def design(
     reason = None
     standard = None
     if critical is None:
-        reason = f"with {tasks} tasks no p-value is below 2/2^{tasks}, which is above {alpha}"
+        reason = (
+            f"with {counted(tasks, 'task')} no p-value is below 2/2^{tasks}, which is above {alpha}"
+        )
     else:
         standard = rounded(nearest_rank(critical, wanted) or 0)
         reason = (pilot.reason if pilot else "no pilot") if unit is None else None

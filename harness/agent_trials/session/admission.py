@@ -176,11 +176,11 @@ class Admission:
         ):
             for name in given:
                 if name not in known:
-                    words = ", ".join(sorted(known)) or "none"
+                    words = ", ".join(sorted(known))
                     self._refuse(
                         f"{flag} {name}",
                         "no selected study knows this name",
-                        f"use one of: {words}",
+                        f"use one of: {words}" if known else "leave it out",
                     )
 
     def _plan_one(self, selected: Selected) -> RunPlan | None:

@@ -28,6 +28,7 @@ from agent_trials.errors import Problem
 from agent_trials.study import asked, estimable, schedule
 from agent_trials.study.endpoints import UNCACHED
 from agent_trials.study.phases import phase_arms, phase_tasks
+from agent_trials.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -284,8 +285,8 @@ def _significance(place: str, manifest: Manifest, phase: str) -> Iterator[Proble
         return
     if smallest_p(tasks) > SIGNIFICANT:
         what = (
-            f"with {tasks} tasks no p-value can be below {float(smallest_p(tasks)):.4g}, however"
-            " clear the difference"
+            f"with {counted(tasks, 'task')} no p-value can be below"
+            f" {float(smallest_p(tasks)):.4g}, however clear the difference"
         )
         yield Problem(place, what, "add tasks, or set endpoints.p_values = false")
 

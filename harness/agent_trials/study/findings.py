@@ -73,6 +73,8 @@ def nearest(word: object, known: Iterable[str], otherwise: str = "use one of") -
     close = difflib.get_close_matches(str(word), words, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]!r}?"
+    if len(words) == 1 and otherwise == "use one of":
+        return f"write {words[0]}" if words[0].isdecimal() else f'write "{words[0]}"'
     return f"{otherwise} {', '.join(words)}" if words else "remove it"
 
 
