@@ -34,7 +34,7 @@ class Status(StrEnum):
     COMPLETED = "completed"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Cell:
     """One place of the matrix inside a series: what the ledger reserves and settles once.
 
@@ -68,7 +68,7 @@ class Cell:
         return cls(line["phase"], line["task"], line["arm"], line["repetition"], line["turn"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PlannedAttempt:
     """One attempt of the schedule.
 

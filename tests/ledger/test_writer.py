@@ -7,6 +7,7 @@ import sys
 import threading
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +18,9 @@ from agent_trials.ledger.chain import read
 from agent_trials.ledger.journal import Journal
 from agent_trials.results.summary import verify
 from ledgers import AMOUNT, FastDisk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WRITERS = 4
 
@@ -99,6 +103,44 @@ def test_an_append_reads_the_last_line_and_what_came_after_it_and_nothing_else(
     assert path.read_bytes().startswith(garbled)
     with pytest.raises(LedgerBrokenError):
         verify(path)
+
+
+def test_an_append_does_the_same_work_however_long_the_ledger_is(path: Path) -> None:
+    """Counted in calls, which no busy machine can change: at 10 events and at a thousand."""
+    few, many = (work_of_an_attempt(path.with_name(f"{n}.jsonl"), n) for n in (3, 333))
+
+    assert few == many
+
+
+def work_of_an_attempt(path: Path, before: int) -> tuple[int, int]:
+    """Return how many calls a reservation and a settlement take behind so many attempts."""
+    attempts = ledgers.plan(tasks=before + 1, arms=("one",))
+    journal = ledgers.create(path, attempts, disk=FastDisk(), capUsd="1000")
+    for attempt in attempts[:-1]:
+        journal.admit_and_reserve(attempt, [attempt], AMOUNT)
+        journal.settle(attempt, ledgers.result())
+    last = attempts[-1]
+    return (
+        calls(lambda: journal.admit_and_reserve(last, [last], AMOUNT)),
+        calls(lambda: journal.settle(last, ledgers.result())),
+    )
+
+
+def calls(action: Callable[[], object]) -> int:
+    """Return how many functions an action calls, C's among them."""
+    counted = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal counted
+        counted += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return counted
 
 
 def test_notices_that_the_last_line_was_changed(path: Path) -> None:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
         ("a.toml", b"\xff", "byte 0 is not UTF-8; save it as UTF-8"),
         (
             "a.toml",
+            b"\xef\xbb\xbfa = 1\n",
+            "begins with a byte order mark, which belongs to no TOML",
+        ),
+        ("a.json", b"\xef\xbb\xbf{}", "begins with a byte order mark"),
+        ("a.json", b"\xff\xfe{\0}\0", "begins with a byte order mark"),
+        (
+            "a.toml",
             b"a = 1\na = 2\n",
             "no valid TOML: Cannot overwrite a value (at line 2, column 6)",
         ),

@@ -91,6 +91,7 @@ class Collection:
         self.grading: Grading | None = None
         self.evaluating: Evaluating | None = None
         self.recorded: dict[Path, frozenset[Cell]] = {}
+        self._plans: dict[tuple[Path, str], tuple[PlannedAttempt, ...]] = {}
         self.all_items = 0
         self.deselected = 0
         self.deselected_as_recorded = 0
@@ -108,6 +109,13 @@ class Collection:
         if folder not in self.studies:
             self.know([manifest.load(folder)])
         return self.studies[folder]
+
+    def plan(self, study: Study, phase: str) -> tuple[PlannedAttempt, ...]:
+        """Return the attempts of a phase in schedule order, planned once."""
+        key = study.folder, phase
+        if key not in self._plans:
+            self._plans[key] = schedule.plan(study.manifest, phase)
+        return self._plans[key]
 
     def module(self, path: Path, parent: pytest.Collector) -> StudyModule | None:
         """Return a study module where the file is one, None for any other test file."""
@@ -141,7 +149,7 @@ class Collection:
         parameters = [
             parameter
             for phase in phases
-            for parameter in _parameters(metafunc.config, study, phase)
+            for parameter in _parameters(metafunc.config, study, phase, self.plan(study, phase))
         ]
         metafunc.parametrize(PLANNED, parameters)
 
@@ -158,24 +166,29 @@ class Collection:
             _in_order(items, BLIND_ID, self.grading.blind_ids)
         if self.evaluating is not None:
             _in_order(items, EVALUATED, self.evaluating.names)
-        attempts = [item for item in items if planned_of(item) is not None]
-        asked = [a for a in attempts if everything or study_of(a).folder in self.selected]
-        wanted = [a for a in asked if not self._is_recorded(a)]
-        ordered = iter(sorted(wanted, key=_order))
-        kept = set(wanted)
+        attempts = {
+            item: (planned, study_of(item).folder)
+            for item in items
+            if (planned := planned_of(item)) is not None
+        }
+        asked = [a for a in attempts if everything or attempts[a][1] in self.selected]
+        kept = {a: self._order(*attempts[a]) for a in asked if not self._is_recorded(*attempts[a])}
+        ordered = iter(sorted(kept, key=kept.__getitem__))
         items[:] = [
             next(ordered) if item in kept else item
             for item in items
-            if item in kept or planned_of(item) is None
+            if item in kept or item not in attempts
         ]
         self.deselected = len(attempts) - len(asked)
-        self.deselected_as_recorded = len(asked) - len(wanted)
+        self.deselected_as_recorded = len(asked) - len(kept)
         return [item for item in attempts if item not in kept]
 
-    def _is_recorded(self, item: pytest.Item) -> bool:
-        planned = planned_of(item)
-        recorded = self.recorded.get(study_of(item).folder, frozenset())
-        return planned is not None and planned.cell in recorded
+    def _is_recorded(self, planned: PlannedAttempt, folder: Path) -> bool:
+        return bool(self.recorded) and planned.cell in self.recorded.get(folder, ())
+
+    def _order(self, planned: PlannedAttempt, folder: Path) -> tuple[Path, int, int]:
+        phases = [*self.studies[folder].manifest.phases]
+        return folder, phases.index(planned.cell.phase), planned.position
 
 
 def _cases(config: pytest.Config, grading: Grading) -> list[object]:
@@ -226,28 +239,15 @@ def cells(items: Iterable[pytest.Item], study: Study) -> Iterator[Cell]:
             yield planned.cell
 
 
-def _order(item: pytest.Item) -> tuple[str, int, int]:
-    planned = planned_of(item)
-    study = study_of(item)
-    if planned is None:
-        raise RuntimeError(f"{item.nodeid} is no attempt")
-    return (
-        str(study.folder),
-        list(study.manifest.phases).index(planned.cell.phase),
-        planned.position,
-    )
-
-
-def _parameters(config: pytest.Config, study: Study, phase: str) -> list[object]:
+def _parameters(
+    config: pytest.Config, study: Study, phase: str, plan: Iterable[PlannedAttempt]
+) -> list[object]:
     marks = [getattr(pytest.mark, phase)]
     if config.pluginmanager.hasplugin("timeout"):
         # The item's own limit, so that a user's shorter one does not end a paid attempt.
         seconds = _deadline(study) + SETTLING_SECONDS
         marks.append(pytest.mark.timeout(seconds, method="signal"))
-    return [
-        pytest.param(planned, id=planned.cell.item, marks=marks)
-        for planned in schedule.plan(study.manifest, phase)
-    ]
+    return [pytest.param(planned, id=planned.cell.item, marks=marks) for planned in plan]
 
 
 def _deadline(study: Study) -> int:

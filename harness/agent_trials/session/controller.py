@@ -231,7 +231,8 @@ class Controller:
         if self.evaluating:
             return self.evaluating.summaries(dry=self.is_dry)
         if self.is_dry:
-            rows = dry.rows(self.selected, self.collection.studies.values(), self.options)
+            met = self.collection.studies.values()
+            rows = dry.rows(self.selected, met, self.options, self.collection.plan)
             return [("agent-trials dry run", text.dry_run(rows))] if rows else []
         return self.runs.summaries() if self.runs else self._misspelt()
 

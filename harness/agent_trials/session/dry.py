@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 from agent_trials import money
 from agent_trials.session import text
 from agent_trials.session.selection import Selected
-from agent_trials.study import asked, freeze, phases, schedule
+from agent_trials.study import asked, frozen, phases
 from agent_trials.study.manifest import phase_repetitions
 from agent_trials.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from agent_trials.records import PlannedAttempt
     from agent_trials.session.options import Options
     from agent_trials.study.manifest import Study
     from agent_trials.study.settings import Manifest
+
+    Plan = Callable[[Study, str], tuple[PlannedAttempt, ...]]
 
 
 def check_roots(studies: Sequence[Study], roots: Mapping[str, Path]) -> None:
@@ -33,13 +36,16 @@ def check_roots(studies: Sequence[Study], roots: Mapping[str, Path]) -> None:
 
 
 def rows(
-    selected: Sequence[Selected], studies: Iterable[Study], options: Options
+    selected: Sequence[Selected], studies: Iterable[Study], options: Options, plan: Plan
 ) -> list[dict[str, str]]:
-    """Return the facts to print, one row per study and phase; all phases where none is named."""
+    """Return the facts to print, one row per study and phase; all phases where none is named.
+
+    ``plan`` gives the attempts of a phase.
+    """
     chosen = selected or tuple(
         Selected(study, phase) for study in studies for phase in study.manifest.phases
     )
-    return [_row(each, options) for each in chosen]
+    return [_row(each, options, plan) for each in chosen]
 
 
 def _further(manifest: Manifest) -> list[str]:
@@ -49,10 +55,10 @@ def _further(manifest: Manifest) -> list[str]:
     return ["follow-up turns reserve at most as much again"]
 
 
-def _row(selected: Selected, options: Options) -> dict[str, str]:
+def _row(selected: Selected, options: Options, plan: Plan) -> dict[str, str]:
     """Return one row of the dry run's matrix."""
     manifest = selected.study.manifest
-    attempts = schedule.plan(manifest, selected.phase)
+    attempts = plan(selected.study, selected.phase)
     arms = [arm.id for arm in phases.phase_arms(manifest, selected.phase)]
     tasks = len({each.cell.task for each in attempts})
     slots = asked.phase_models(manifest, selected.phase)
@@ -62,7 +68,7 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
     shape += f" x {counted(repetitions, 'repetition')}"
     if len(attempts) != tasks * len(arms) * max(len(slots), 1) * repetitions:
         shape = f"of {shape}"  # a sample that crosses not everything
-    frozen = freeze.state(selected.study)
+    standing = frozen.state(selected.study)
     total = phases.reserved(manifest, [each.cell for each in attempts])
     return {
         "name": selected.name,
@@ -73,6 +79,6 @@ def _row(selected: Selected, options: Options) -> dict[str, str]:
         "arms": ", ".join(arms),
         "reserved": "operator's choice" if total is None else money.text(total),
         "cap": f"{options.cap} USD" if options.cap else "not set (STUDY_BUDGET_USD)",
-        "series": f"series {frozen.series_id}{'' if frozen.frozen else ' (not frozen)'}",
+        "series": f"series {standing.series_id}{'' if standing.frozen else ' (not frozen)'}",
         "checkouts": ", ".join(sorted(set(options.roots) & set(manifest.repositories))),
     }

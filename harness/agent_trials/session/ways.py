@@ -65,7 +65,7 @@ class Ways:
 
     def of(self, manifest: Manifest, cell: Cell) -> Way:
         """Return the way of a cell."""
-        slot = asked.asked(manifest, cell.task, cell.repetition).slot
+        _, slot = asked.placed(manifest, cell.repetition)
         return self.by_arm[cell.arm, slot]
 
     def total(self, manifest: Manifest, cells: Iterable[Cell]) -> Decimal:

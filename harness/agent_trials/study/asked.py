@@ -38,14 +38,19 @@ class Asked:
 def asked(manifest: Manifest, task_id: str, repetition: int) -> Asked:
     """Return what the pair of a task and a repetition asks."""
     task = next(each for each in manifest.tasks if each.id == task_id)
-    slots = manifest.models
-    replicate, place = divmod(repetition - 1, max(len(slots), 1))
-    slot = slots[place].id if slots else None
+    replicate, slot = placed(manifest, repetition)
     if not task.variants:
         return Asked(replicate, slot, None, task.question)
     names = list(task.variants)
     variant = names[(_rank(manifest, task) + replicate) % len(names)]
     return Asked(replicate, slot, variant, task.variants[variant])
+
+
+def placed(manifest: Manifest, repetition: int) -> tuple[int, str | None]:
+    """Return replicate and model slot of a repetition; no slot where the study has none."""
+    slots = manifest.models
+    replicate, place = divmod(repetition - 1, max(len(slots), 1))
+    return replicate, slots[place].id if slots else None
 
 
 def prompt(manifest: Manifest, cell: Cell) -> str:
@@ -56,7 +61,7 @@ def prompt(manifest: Manifest, cell: Cell) -> str:
 def model(manifest: Manifest, cell: Cell) -> str:
     """Return the model that an attempt asks: its arm's own, its slot's, or the study's."""
     arm = next(each for each in manifest.arms if each.id == cell.arm)
-    slot = asked(manifest, cell.task, cell.repetition).slot
+    _, slot = placed(manifest, cell.repetition)
     return model_of(manifest, arm, slot)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import tomllib
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JSON_SUFFIX = ".json"
+MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class _RepeatedKeyError(ValueError):
@@ -37,6 +39,9 @@ def read(path: Path) -> tuple[dict[str, Any] | None, list[Problem]]:
 def parse(content: bytes, path: str) -> tuple[dict[str, Any] | None, list[Problem]]:
     """Return the table that bytes hold, or None and what is wrong; ``path`` is their file's."""
     is_json = path.endswith(JSON_SUFFIX)
+    if content.startswith(MARKS):
+        what = "begins with a byte order mark, which belongs to no TOML or JSON"
+        return None, [_unreadable(path, what, "save it as UTF-8 without one")]
     try:
         text = content.decode("utf-8")
         document = _parse_json(text) if is_json else tomllib.loads(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_trials.errors import Problem
 from agent_trials.study import ledgers, lock
-from agent_trials.study.folder import LOCK
+from agent_trials.study.folder import LOCK, folder_digest
 from agent_trials.study.lock import LockBrokenError
 from agent_trials.study.present import read_present
 
@@ -66,15 +66,17 @@ def state(study: Study) -> Frozen:
 
 def state_of(folder: Path) -> Frozen:
     """Return where the study in a folder stands against its lock."""
-    present = read_present(folder)
-    digest = present.folder.digest
     try:
         entries = lock.read_lock(folder)
         locked = lock.fold(entries) if entries else None
     except LockBrokenError as error:
+        digest = folder_digest(folder)
         return Frozen(folder, digest, digest, frozen=True, changed=(f"{LOCK}: {error}",))
     if locked is None:
+        digest = folder_digest(folder)
         return Frozen(folder, digest, digest)
+    present = read_present(folder)
+    digest = present.folder.digest
     return Frozen(
         folder,
         locked.series_id,

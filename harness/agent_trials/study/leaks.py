@@ -31,13 +31,25 @@ def _words(text: str) -> list[str]:
     return unicodedata.normalize("NFC", text).casefold().split()
 
 
+def _sign(text: str) -> str | None:
+    """Return a word that stands whole wherever the folded text stands; None if there is none.
+
+    The first and the last word of the text may be part of a longer one.
+    """
+    return max(text.split(" ")[1:-1], key=len, default=None)
+
+
 def in_prompts(key: AnswerKey, manifest: Manifest) -> Iterator[Finding]:
     """Yield every task whose prompt holds a proposition of the key, whichever task's it is."""
-    propositions = [(name, folded(text)) for name, text, _ in _propositions(key)]
+    # Only those whose sign the prompt holds are compared: with many tasks that is hardly any.
+    signs: dict[str | None, list[tuple[int, str, str]]] = {}
+    for number, (name, text, _) in enumerate(_propositions(key)):
+        signs.setdefault(_sign(folded(text)), []).append((number, name, folded(text)))
     for index, task in enumerate(manifest.tasks):
         for keys, wording in asked.wordings(task):
             prompt = folded(manifest.worded(wording))
-            for name, text in propositions:
+            likely = [signs[sign] for sign in signs.keys() & {None, *prompt.split(" ")}]
+            for _, name, text in sorted(one for each in likely for one in each):
                 if text in prompt:
                     what = f"the prompt holds {name} of the answer key"
                     remedy = "ask without giving the answer away"

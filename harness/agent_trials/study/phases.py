@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from agent_trials import money
@@ -65,12 +66,12 @@ def reserved(manifest: Manifest, cells: Iterable[Cell]) -> Decimal | None:
     sides = {arm.id: arm.side_costs.reserved_usd for arm in manifest.arms if arm.side_costs}
     own = {each.id: each.attempt_usd for each in manifest.models}
     price, amounts = manifest.budget.attempt_usd, []
-    for cell in cells:
-        slot = asked.asked(manifest, cell.task, cell.repetition).slot
+    alike = Counter((cell.arm, asked.placed(manifest, cell.repetition)[1]) for cell in cells)
+    for (arm, slot), count in alike.items():
         amount = (own.get(slot) if slot else None) or price
         if isinstance(amount, str):
             return None
-        amounts.append(money.total(amount, sides.get(cell.arm, money.ZERO)))
+        amounts.append(money.times(money.total(amount, sides.get(arm, money.ZERO)), count))
     return money.total(*amounts)
 
 

@@ -67,14 +67,14 @@ class Fitted(Generic[T]):
 def fit(document: dict[str, Any], shape: type[T]) -> Fitted[T]:
     """Read a document of JSON values as the given dataclass; unknown keys are findings."""
     adapter: TypeAdapter[T] = _adapter(shape)  # type: ignore[arg-type] # a type is hashable
-    rest = copy.deepcopy(document)
-    findings: list[Finding] = []
+    rest, findings = document, list[Finding]()
     if rest.get("schema") is True:  # JSON's true equals 1
         findings.append(Finding(("schema",), "is no number", "write 1"))
     for _ in range(MOST_ROUNDS):
         try:
             value = adapter.validate_json(json.dumps(rest), strict=True)
         except ValidationError as error:
+            rest = copy.deepcopy(document) if rest is document else rest  # mended below
             places = _places(error, rest)
             new = [_finding(path, details, rest, shape) for path, details in places.items()]
             findings += [each for each in new if not any(each.touches(old) for old in findings)]

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from agent_trials.errors import McpServerError, ProblemsError
-from agent_trials.workspace import commands, mcp_server, registration
+from agent_trials.workspace import commands, registration
 from agent_trials.workspace.mcp_command import McpProblem, Place
 from agent_trials.workspace.mcp_lists import list_problems, missing_problem
 from agent_trials.workspace.mcp_names import cli_tool_name
@@ -38,6 +38,8 @@ def probed(arm: str, wanted: Registration, call: ToolCall | None, made: Checkout
     server = made.server
     if server is None:
         raise RuntimeError(f"the checkout of the arm {arm} has no registered server")
+    from agent_trials.workspace import mcp_server  # noqa: PLC0415 - loads the mcp SDK
+
     place = Place(arm, wanted.server, made.sealed.name)
     try:
         with mcp_server.connect(_as_in_an_attempt(server, made), folder=made.folder) as connection:
