@@ -8,8 +8,9 @@ from pathlib import Path
 
 from agent_trials.ledger.events import Event
 from agent_trials.records import Observation, Status
-from agent_trials.session import grading, opening
+from agent_trials.session import opening
 
+SESSION = Path(opening.__file__).parent
 TEXT = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text("utf-8")
 NAMED = set(re.findall(r"`([A-Za-z_-]+)`", TEXT))
 _KEY = re.compile(r'^ +(?:\*\*\(?\{)?"([a-zA-Z]+)":', re.MULTILINE)
@@ -29,8 +30,8 @@ def test_every_field_of_an_observation_is_named() -> None:
 def test_every_field_of_a_run_is_named() -> None:
     written = {
         name
-        for module in (opening, grading)
-        for name in _KEY.findall(Path(module.__file__).read_text("utf-8"))
+        for module in ("opening", "grading")
+        for name in _KEY.findall((SESSION / f"{module}.py").read_text("utf-8"))
     }
 
     assert {"capUsd", "stopOn", "graders"} < written
