@@ -16,7 +16,7 @@ from agent_trials.graders.checker import Checked, Checker
 from agent_trials.study import manifest
 from agent_trials.study.key import CheckerKey
 from agent_trials.workspace import snapshots
-from tree_lab import TreeLab
+from tree_lab import PRODUCT, TreeLab
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,6 +178,22 @@ def test_a_checker_that_cannot_say_no_is_found_before_money(
     path.write_text(text, encoding="utf-8")
 
     assert said in " | ".join(proved(graded))
+
+
+def test_a_parameter_that_the_set_up_needs_is_asked_for(graded: proof.Graded) -> None:
+    """Without it the trees cannot be laid out as attempts will get them."""
+    path = graded.folder / "study.toml"
+    text = path.read_text(encoding="utf-8").replace(
+        "[transports.cli]", '[parameters.product]\ndescription = "a launcher"\n\n[transports.cli]'
+    )
+    text = text.replace(str(PRODUCT), "{product}", 1)
+    path.write_text(text, encoding="utf-8")
+    arguments = ["check", str(graded.folder), "--tasks", "--task", "one"]
+    without = CliRunner().invoke(cli.main, arguments)
+    given = CliRunner().invoke(cli.main, [*arguments, "--param", f"product={PRODUCT}"])
+
+    assert "give --param product=VALUE (a launcher)" in without.output
+    assert given.exit_code == 0
 
 
 def test_the_command_says_of_each_task_whether_its_checker_is_proved(

@@ -143,7 +143,19 @@ def _values(study: Study, parameters: tuple[str, ...]) -> dict[str, str]:
             remedy = nearest(name, declared, "the parameters are")
             raise click.UsageError(f"--param {written}: {remedy}; write KEY=VALUE")
         values[name] = value
+    words = [word for command in _commands(study) for word in command]
+    for name, setting in declared.items():
+        if not values[name] and any(f"{{{name}}}" in word for word in words):
+            raise click.UsageError(f"give --param {name}=VALUE ({setting.description})")
     return values
+
+
+def _commands(study: Study) -> Iterator[tuple[str, ...]]:
+    """Yield what is run to prove a checker: the set-up of the trees, and the checkers."""
+    yield from study.manifest.tree.setup if study.manifest.tree else ()
+    for entry in study.key.tasks.values() if study.key else ():
+        if entry.checker is not None:
+            yield entry.checker.command
 
 
 def _report(study: Study, examined: Examined, pilot: Record | None) -> Iterator[str]:
