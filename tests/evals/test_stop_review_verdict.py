@@ -202,6 +202,14 @@ def test_an_incomplete_run_is_no_evidence_whatever_its_pairs_say(stopped: str | 
     assert found.sentence.startswith("Incomplete, no evidence: 5 of 6 planned pairs were run")
 
 
+def test_a_follow_up_that_was_owed_and_not_taken_makes_it_incomplete() -> None:
+    """A harness that was killed between two turns leaves no reason behind."""
+    found = verdict(plain() + review(), owed=1)
+
+    assert found.outcome is Outcome.INCOMPLETE
+    assert found.reasons == ("further turns that were owed and not taken: 1",)
+
+
 def test_a_stop_for_futility_is_decided_over_the_pairs_that_were_run() -> None:
     """Denominators are the five pairs that were run, and the sentence says of how many."""
     of = plain(cost="0.10")[:5] + review(repairs=0)[:5]

@@ -208,3 +208,22 @@ def test_the_command_says_of_each_task_whether_its_checker_is_proved(
     assert "checker of one: 4 trees, red where it must be" in said.output
     assert "checker of one: 4 trees, NOT PROVED" in blind.output
     assert blind.exit_code == 1
+
+
+def test_the_command_fills_parameters_into_the_set_up(graded: proof.Graded) -> None:
+    """A set-up that is the product's own is part of what every attempt gets."""
+    path = graded.folder / "study.toml"
+    setup = path.read_text(encoding="utf-8").split("setup = ", 1)[1].split("\n", 1)[0]
+    text = path.read_text(encoding="utf-8").replace(setup, '[["{product}"]]')
+    path.write_text(f'{text}\n[parameters.product]\ndescription = "it"\n', encoding="utf-8")
+    arguments = ["check", str(graded.folder), "--tasks", "--task", "one"]
+
+    without = CliRunner().invoke(cli.main, arguments)
+    given = CliRunner().invoke(cli.main, [*arguments, "--param", "product=true"])
+    odd = CliRunner().invoke(cli.main, [*arguments, "--param", "produkt=true"])
+    alone = CliRunner().invoke(cli.main, [*arguments[:2], "--param", "product=true"])
+
+    assert "NOT PROVED" in without.output
+    assert "red where it must be" in given.output
+    assert "did you mean 'product'" in odd.stderr
+    assert "--param is for the set-up of --tasks" in alone.stderr

@@ -19,7 +19,8 @@ def rehearse(claude: str, ledger: Path, *words: str) -> tuple[str, list[dict[str
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "evals/stop_review", "-q", "-p", "no:cacheprovider",
-            "--param", f"product={PRODUCT}", "--claude-bin", claude, "--ledger", str(ledger), *words,
+            "--param", f"product={PRODUCT}", "--claude-bin", claude,
+            "--ledger", str(ledger), *words,
         ],
         cwd=ROOT,
         capture_output=True,

@@ -119,3 +119,34 @@ def test_a_place_of_a_checker_in_a_prompt_is_refused_before_anything_starts(
     assert done.returncode == 4
     assert "task one: prompt: the place of the hidden checker stands in it" in done.stderr
     assert not lab.ledger.exists()
+
+
+REVIEWS = """\
+max_calls = 2
+[arms.reviews]
+event = "SEMANTIC_REVIEW"
+continued = "SEMANTIC_CONTINUE"
+"""
+
+
+def test_reviews_are_read_from_the_file_of_what_was_spent(written: TreeLab) -> None:
+    written.study()
+    text = (written.folder / "study.toml").read_text(encoding="utf-8")
+    costs = text[text.index("[arms.side_costs]") : text.index("max_calls = 2\n")]
+
+    words = said(written, f"{costs}max_calls = 2\n", REVIEWS.removeprefix("max_calls = 2\n"))
+
+    assert "arms.review.reviews: are read from the file of side_costs" in words
+
+
+def test_reviews_are_of_stops_that_leave_snapshots(written: TreeLab) -> None:
+    """Without one nobody can tell whether a review was right."""
+    written.study()
+    path = written.folder / "study.toml"
+    text = path.read_text(encoding="utf-8").replace("max_calls = 2\n", REVIEWS)
+    path.write_text(text, encoding="utf-8")
+    assert manifest.load(written.folder).manifest.arms[1].reviews is not None
+    path.write_text(text.replace("stop_snapshots = true", "stop_snapshots = false"), "utf-8")
+
+    with pytest.raises(StudyError, match="a review is of a stop, and stops leave no snapshot"):
+        manifest.load(written.folder)
