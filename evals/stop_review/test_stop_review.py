@@ -10,12 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from agent_trials.study import manifest
+from agent_trials.study import freeze, manifest
 
 
 @pytest.fixture(scope="module")
 def study() -> manifest.Study:
     return manifest.load(Path(__file__).parent)
+
+
+def test_the_study_is_as_it_was_frozen(study: manifest.Study) -> None:
+    """What is changed without an amendment cannot be paid for; better that it is seen here."""
+    state = freeze.state(study)
+
+    assert state.frozen
+    assert state.problems() == []
 
 
 def test_every_requirement_of_a_request_has_a_group_and_no_other(study: manifest.Study) -> None:

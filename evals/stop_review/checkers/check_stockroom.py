@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from typing import Any
 
@@ -69,8 +70,9 @@ def the_file_keeps_reservations() -> None:
     check.module("reservations").reserve(stock, "B-8", 3, "SO-7")
     store.save(stock, "stock.json")
     assert reserved(store.load("stock.json")) == [("B-8", "SO-7", 3)]
-    old = store.from_data({"format": 1, "items": [{"sku": "A", "name": "a"}], "movements": []})
-    assert reserved(old) == []
+    old = {"format": 1, "items": [{"sku": "A", "name": "a"}], "movements": []}
+    check.write("old.json", json.dumps(old))
+    assert reserved(store.load("old.json")) == []
 
 
 @check.group("r06")
