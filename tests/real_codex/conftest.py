@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -15,16 +16,20 @@ from codex_bench import INSTALL, PLACE, Bench
 ROOT = Path(__file__).parents[2]
 
 
+def lacks(reason: str) -> NoReturn:
+    """End a test that this machine cannot run: on a desk it is skipped, in the gate it fails."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @pytest.fixture(scope="session")
 def codex(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the path of the CLI at its pinned version; without it there is nothing to test."""
     named = os.environ.get("AGENT_TRIALS_CODEX")
     path = Path(named) if named else ROOT / PLACE
     if not path.exists():
-        reason = f"the real CLI is missing; install it with: {INSTALL}"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        lacks(f"the real CLI is missing; install it with: {INSTALL}")
     told = subprocess.run(
         [path, "--version"],
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path_factory.mktemp("home"))},
@@ -48,11 +53,17 @@ def refusal(codex: str, tmp_path_factory: pytest.TempPathFactory) -> str | None:
     return "\n".join(map(str, problems)) or None
 
 
-@pytest.fixture
-def bench(codex: str, refusal: str | None, tmp_path: Path) -> Bench:
-    """Return a bench with a small corpus in its folder; a machine that forbids it is no failure."""
+@pytest.fixture(scope="session")
+def sandboxed(codex: str, refusal: str | None) -> str:
+    """Return the path of a CLI whose commands can run; where none can, no attempt is one."""
     if refusal is not None:
-        pytest.skip(refusal)
-    found = Bench(codex, tmp_path)
+        lacks(refusal)
+    return codex
+
+
+@pytest.fixture
+def bench(sandboxed: str, tmp_path: Path) -> Bench:
+    """Return a bench with a small corpus in its folder."""
+    found = Bench(sandboxed, tmp_path)
     found.lay_out()
     return found

@@ -21,11 +21,9 @@ SERVER = {"registry": {"command": ["registry-agent", "{checkout}"], "tools": ["d
 
 
 @pytest.fixture
-def lab(codex: str, refusal: str | None, tmp_path: Path) -> MatrixLab:
-    """The study's project, with a registry agent on PATH; without a sandbox nothing can run."""
-    del codex
-    if refusal is not None:
-        pytest.skip(refusal)
+def lab(sandboxed: str, tmp_path: Path) -> MatrixLab:
+    """The study's project, with a registry agent on PATH."""
+    del sandboxed
     found = MatrixLab(tmp_path / "lab")
     program = found.root / "bin" / "registry-agent"
     program.parent.mkdir()

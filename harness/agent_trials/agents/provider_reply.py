@@ -44,6 +44,8 @@ WHOLE = frozenset({"acceptanceChecksPassed", "acceptanceChecksTotal", "documenta
 _RATE = re.compile(r"searchHitRate|errorRate|documentation[A-Za-z0-9]*Rate")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _REFERENCE = re.compile(r"[a-z0-9._:-]{1,256}")
+_SPACE = " \t\r\n"
+"""What JSON allows around a value; Python's own strip takes more."""
 MOST_MEASUREMENTS = 128
 MOST_EVIDENCE = 128
 MOST_DIGITS = 40
@@ -113,7 +115,7 @@ def _text(stdout: bytes) -> str:
         text = stdout.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidReplyError("invalid-utf-8", f"byte {error.start}") from error
-    if not text.strip():
+    if not text.strip(_SPACE):
         raise InvalidReplyError("no-output", "nothing on standard output")
     return text
 
@@ -122,14 +124,14 @@ def _object(text: str) -> dict[str, Any]:
     decoder = json.JSONDecoder(
         object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_decimal, parse_int=_integer
     )
-    begin = len(text) - len(text.lstrip())
+    begin = len(text) - len(text.lstrip(_SPACE))
     try:
         found, end = decoder.raw_decode(text, begin)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidReplyError("invalid-json", str(error)) from error
     if not isinstance(found, dict):
         raise InvalidReplyError("not-an-object", type(found).__name__)
-    rest = text[end:].strip()
+    rest = text[end:].strip(_SPACE)
     if rest:
         code = "two-objects" if rest.startswith("{") else "trailing-text"
         raise InvalidReplyError(code, f"{len(rest)} characters behind the object")
