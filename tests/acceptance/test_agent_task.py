@@ -8,94 +8,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import toy_benchmark as toy
+import toy_trial
 
-FAKE = Path(toy.__file__).with_name("checkout_claude.py")
-AGENT = Path(toy.__file__).with_name("toy_agent.py")
+if TYPE_CHECKING:
+    from pathlib import Path
 
-
-@dataclass(frozen=True)
-class Trial:
-    """One project with the toy study, and what its commands said."""
-
-    root: Path
-    benchmark: toy.Benchmark
-
-    @property
-    def ledger(self) -> Path:
-        """Return the ledger of the attempts."""
-        return self.root / "out" / "run.jsonl"
-
-    def pytest(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run pytest on the study."""
-        program = (sys.executable, "-m", "pytest", "evals/toy_task", "-p", "no:cacheprovider", "-q")
-        return self._run(program, arguments, environment)
-
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run agent-trials."""
-        return self._run((str(Path(sys.executable).with_name("agent-trials")),), arguments, {})
-
-    def _run(
-        self, program: tuple[str, ...], arguments: tuple[str, ...], further: dict[str, str]
-    ) -> subprocess.CompletedProcess[str]:
-        own = {"HOME": str(self.root / "home"), "TMPDIR": str(self.root / "place")}
-        return subprocess.run(
-            [*program, *arguments], cwd=self.root / "project", check=False,
-            env={"PATH": os.environ["PATH"], **own, **further},
-            capture_output=True, text=True, encoding="utf-8",
-        )  # fmt: skip
-
-    def events(self, name: str) -> list[dict[str, Any]]:
-        """Return the ledger's lines of one event."""
-        lines = map(json.loads, self.ledger.read_text("utf-8").splitlines())
-        return [line for line in lines if line["event"] == name]
-
-
-def laid_out(root: Path) -> Trial:
-    for name in ("project/evals", "home", "place", "out", "programs"):
-        (root / name).mkdir(parents=True)
-    (root / "project" / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    shutil.copy(FAKE, root / "programs" / "claude")
-    (root / "programs" / "claude").chmod(0o755)
-    behaviour = {"commands": [f"{sys.executable} {AGENT}"], "prices": [3, 15]}
-    path = root / "programs" / "claude.behaviour.json"
-    path.write_text(json.dumps(behaviour), encoding="utf-8")
-    benchmark = toy.make(root)
-    toy.study(root / "project" / "evals" / "toy_task", benchmark)
-    return Trial(root, benchmark)
+    from toy_trial import Trial
 
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> Trial:
     """Return a rehearsed trial, its controls evaluated before it and its arms after it."""
-    made = laid_out(tmp_path_factory.mktemp("trial"))
-    rows = ("--param", f"rows={made.benchmark.rows}")
-    controls = made.pytest("-m", "evaluate", "--controls", *rows, "--ledger", "../out/c.jsonl")
+    made = toy_trial.laid_out(tmp_path_factory.mktemp("trial"))
+    controls = made.evaluate("--controls", "--ledger", "../out/c.jsonl")
     assert controls.returncode == 0, controls.stdout + controls.stderr
-    ran = made.pytest(
-        "-m", "full", "--claude-bin", str(made.root / "programs" / "claude"), "--ledger",
-        str(made.ledger), "--prior-ledger", "../out/c.jsonl", *toy.parameters(made.benchmark),
-    )  # fmt: skip
+    ran = made.rehearse(made.claude, "--prior-ledger", "../out/c.jsonl")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    without = made.pytest(
-        "-m", "evaluate", *rows, "--ledger", str(made.ledger), TOY_EVALUATOR="no-docker"
-    )
+    without = made.evaluate("--ledger", str(made.ledger), TOY_EVALUATOR="no-docker")
     assert without.returncode == 1
     assert "no Docker daemon answers" in without.stdout
     assert not made.events("evaluated")
-    evaluated = made.pytest("-m", "evaluate", *rows, "--ledger", str(made.ledger))
+    evaluated = made.evaluate("--ledger", str(made.ledger))
     assert evaluated.returncode == 0, evaluated.stdout + evaluated.stderr
-    assert "test_evaluate" not in evaluated.stdout
     return made
 
 
@@ -155,7 +96,7 @@ def test_a_changed_result_is_refused_by_the_bundles_verifier(trial: Trial, tmp_p
 
 def test_without_the_rows_the_study_is_skipped_with_the_reason(trial: Trial) -> None:
     skipped = trial.pytest(
-        "-m", "full", "-rs", "--claude-bin", str(trial.root / "programs" / "claude"),
+        "-m", "full", "-rs", "--claude-bin", str(trial.claude),
         "--param", "tool_setup=true", "--param", "tool_server=tool",
     )  # fmt: skip
 
