@@ -86,6 +86,12 @@ class FreezeRefusedError(StudyError):
     heading = "agent-trials: refused, nothing was written:"
 
 
+class RowsError(StudyError):
+    """A benchmark's rows cannot be selected from as they are."""
+
+    heading = "agent-trials: the rows cannot be used:"
+
+
 class ProvidersError(ProblemsError):
     """A file of provider commands that cannot be used as it is."""
 

@@ -137,7 +137,7 @@ def test_another_series_another_mode_and_another_transport_are_refused(
     assert f"--prior-ledger {pilot}: its mode is paid and this run's is rehearsal" in said
     assert f"--prior-ledger {pilot}: its transport is cli and this run's is http" in said
     assert f"--prior-ledger {other}: its seriesId is {ledgers.OTHER_SERIES}" in said
-    assert "none.jsonl cannot be read" in said
+    assert "none.jsonl: it does not exist; give the ledger as it was written" in said
 
 
 def test_a_ledger_that_does_not_verify_is_refused(pilot: Path) -> None:

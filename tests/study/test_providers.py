@@ -218,7 +218,14 @@ def test_the_command_writes_an_example_that_it_accepts(
 ) -> None:
     path = tmp_path / "new.json"
 
+    missing = invoke(path)
     made = invoke(path, "--write")
+
+    assert missing.exit_code == 4
+    assert f"{path}: it does not exist; name the file, or add --write for an example" in (
+        missing.output
+    )
+    assert f"{path} is an example; name your own command in it" in made.output
 
     assert made.exit_code == 0, made.output
     assert "reference-model in repository-only: ./answer with 2 arguments" in made.output

@@ -176,5 +176,5 @@ def test_says_what_is_wrong_with_rows(tmp_path: Path, name: str, content: str, s
 
 
 def test_says_that_a_file_of_rows_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="cannot be read"):
+    with pytest.raises(StudyError, match=r"the rows cannot be used:\n.*cannot be read"):
         rows.read(tmp_path / "rows.jsonl")

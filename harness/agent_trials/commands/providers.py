@@ -54,8 +54,14 @@ def command(file: Path, *, write: bool) -> None:
     that runs record. Values of variables are never read. No command is started.
     """
     if write:
-        made = providers.load(file, must_be_fresh=False) if file.exists() else EXAMPLE
+        is_new = not file.exists()
+        made = EXAMPLE if is_new else providers.load(file, must_be_fresh=False)
         providers.write(file, made)
+        if is_new:
+            click.echo(f"{file} is an example; name your own command in it, then --write again")
+    elif not file.exists():
+        what, remedy = "it does not exist", "name the file, or add --write for an example"
+        raise ProvidersError([Problem(str(file), what, remedy)])
     configuration = providers.load(file)
     for line in _lines(configuration):
         click.echo(line)

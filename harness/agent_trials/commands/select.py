@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from agent_trials.commands import examples
-from agent_trials.errors import Problem, StudyError
+from agent_trials.errors import Problem, RowsError
 from agent_trials.study import rows, task_lock
 from agent_trials.study.selection import select
 
@@ -65,7 +65,7 @@ def command(
     taken = select(read.instances, n)
     if len(taken) < n:
         what = f"it has fewer instances ({len(taken)}) than --n {n}"
-        raise StudyError([Problem(source, what, "ask fewer, or name the whole list")])
+        raise RowsError([Problem(source, what, "ask fewer, or name the whole list")])
     pins = task_lock.Pins(Path(source).name, read.digest, harness_version, image_set)
     lock = task_lock.TaskLock(dataset, split, taken, pins)
     written = into is not None and task_lock.write(into, lock)
@@ -81,22 +81,18 @@ def _from_hub(name: str, split: str) -> rows.Rows:
     """Return the rows of a dataset that the ``datasets`` package loads.
 
     Raises:
-        StudyError: the package is missing, or cannot load it.
+        RowsError: the package is missing, or cannot load it.
     """
     try:
         import datasets  # noqa: PLC0415 - an extra, and heavy
     except ImportError as error:
         remedy = 'run pip install "pytest-agent-trials[hub]", or give the rows as a local file'
-        raise StudyError(
-            [Problem("--hub", "needs datasets, which is not there", remedy)]
-        ) from error
+        raise RowsError([Problem("--hub", "needs datasets, which is not there", remedy)]) from error
     try:
         loaded = datasets.load_dataset(name, split=split)
     except (OSError, ValueError) as error:  # what it raises where nothing answers is an OSError
         remedy = "look at the name and the network, or give the rows as a local file"
-        raise StudyError(
-            [Problem(f"--hub {name}", f"cannot be loaded: {error}", remedy)]
-        ) from error
+        raise RowsError([Problem(f"--hub {name}", f"cannot be loaded: {error}", remedy)]) from error
     known = [column for column in rows.COLUMNS if column in loaded.column_names]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "rows.jsonl")

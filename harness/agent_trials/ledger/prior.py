@@ -166,6 +166,11 @@ def check(
     problems: list[Problem] = []
     for path in paths:
         where = f"{OPTION} {path}"
+        if not path.exists():
+            problems.append(
+                Problem(where, "it does not exist", "give the ledger as it was written")
+            )
+            continue
         if is_open(path.resolve()):
             problems.append(Problem(where, "a run is open on it", "wait until it has ended"))
             continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical
-from agent_trials.errors import Problem, StudyError
+from agent_trials.errors import Problem, RowsError
 from agent_trials.study.selection import Instance
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def read(path: Path) -> Rows:
     """Return the rows of a file; its name says what it is: .json, .jsonl or .parquet.
 
     Raises:
-        StudyError: with everything that is wrong with it.
+        RowsError: with everything that is wrong with it.
     """
     content = _content(path)
     rows = _parsed(path, content)
     problems = [Problem(f"{path}: row {n}", *wrong) for n, wrong in _wrong(rows)]
     if problems:
-        raise StudyError(problems)
+        raise RowsError(problems)
     instances = (Instance(**{name: row.get(name) for name in COLUMNS}) for row in rows)
     return Rows(tuple(instances), canonical.digest(content))
 
@@ -51,7 +51,7 @@ def patches(path: Path) -> dict[str, str]:
     """Return the benchmark's own patch of each instance in a file that ``read`` accepts.
 
     Raises:
-        StudyError: the file cannot be read, or a row has no patch.
+        RowsError: the file cannot be read, or a row has no patch.
     """
     rows = _parsed(path, _content(path), (*COLUMNS, _PATCH))
     lacking = [str(row.get(COLUMNS[0])) for row in rows if not row.get(_PATCH)]
@@ -59,7 +59,7 @@ def patches(path: Path) -> dict[str, str]:
         what = f"has no patch of {lacking[0]}" + (
             f" and {len(lacking) - 1} more" * bool(lacking[1:])
         )
-        raise StudyError([Problem(str(path), what, "give the dataset's whole rows")])
+        raise RowsError([Problem(str(path), what, "give the dataset's whole rows")])
     return {row[COLUMNS[0]]: row[_PATCH] for row in rows}
 
 
@@ -68,7 +68,7 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         what = f"cannot be read ({error.strerror})"
-        raise StudyError([Problem(str(path), what, "name a file of rows")]) from error
+        raise RowsError([Problem(str(path), what, "name a file of rows")]) from error
 
 
 def _parsed(path: Path, content: bytes, columns: tuple[str, ...] = COLUMNS) -> list[Any]:
@@ -80,16 +80,16 @@ def _parsed(path: Path, content: bytes, columns: tuple[str, ...] = COLUMNS) -> l
     reader = readers.get(path.suffix)
     if reader is None:
         what = f"{path.suffix or 'no ending'!r} names no format"
-        raise StudyError([Problem(str(path), what, f"use {', '.join(readers)}")])
+        raise RowsError([Problem(str(path), what, f"use {', '.join(readers)}")])
     try:
         return reader(content)
     except ImportError as error:
         what = f"a Parquet file needs {error.name}, which is not installed"
         remedy = 'run pip install "pytest-agent-trials[rows]", or give the rows as JSONL'
-        raise StudyError([Problem(str(path), what, remedy)]) from error
+        raise RowsError([Problem(str(path), what, remedy)]) from error
     except ValueError as error:
         what = f"no valid {path.suffix[1:]} file of rows: {error}"
-        raise StudyError([Problem(str(path), what, "correct it, or export it anew")]) from error
+        raise RowsError([Problem(str(path), what, "correct it, or export it anew")]) from error
 
 
 def _json(content: bytes) -> list[Any]:
