@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_trials import arms
-from checkout_lab import FIXED, REGISTRATION, RULES, TOOL, CheckoutLab
+from checkout_lab import FIXED, REGISTRATION, TOOL, CheckoutLab
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,11 +104,6 @@ def test_no_process_of_it_has_a_key_of_the_operators(
             "the server does not list the tool 'x.y'",
         ),
         ({"setup": '[["{python}", "-c", "raise SystemExit(3)"]]'}, "ended with 3"),
-        ({"setup": '[["no-such-program"]]'}, "the program 'no-such-program' is not there"),
-        (
-            {"rules": RULES.replace(".claude/CLAUDE.md", "none.md")},
-            "the rules file {home}/none.md cannot be read",
-        ),
     ],
 )
 def test_a_set_up_that_is_not_what_the_study_says_stops_the_run_before_money(

@@ -116,20 +116,6 @@ def test_the_ledger_says_what_was_set_up_and_who_can_read_the_key(
     assert str(lab.root) not in lab.ledger.read_text("utf-8")
 
 
-def test_without_mirrors_the_study_is_skipped_with_the_reason(
-    trial: tuple[CheckoutLab, str], tmp_path: Path
-) -> None:
-    """A rehearsal says what it lacks, and nothing is started."""
-    lab, _ = trial
-    starts = len(lab.records())
-
-    ended = lab.run("--ledger", str(tmp_path / "other.jsonl"), "--mirrors", str(tmp_path), "-rs")
-
-    assert "no mirror of" in ended.stdout
-    assert "agent-trials prepare fills one" in ended.stdout
-    assert len(lab.records()) == starts
-
-
 def test_a_paid_run_needs_mirrors_and_the_studys_word_about_its_key(
     tmp_path: Path,
 ) -> None:
