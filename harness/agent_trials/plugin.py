@@ -227,6 +227,8 @@ def _studies_concern(config: pytest.Config) -> bool:
     if hasattr(config, "workerinput"):
         return bool(config.workerinput.get(WORKER_INPUT))
     option = config.option
+    if session_options.shows_only(option):
+        return False
     if session_options.names_ours(option):
         return True
     return bool((option.collectonly or option.markexpr) and _study_folders(config))

@@ -80,6 +80,15 @@ def test_naming_the_plugin_again_is_harmless(lab: Lab) -> None:
     assert shown.code == 0, shown.text
 
 
+def test_what_only_shows_opens_no_run(lab: Lab) -> None:
+    """Pytest starts a session for it, which is no reason to spend."""
+    shown = lab.pytest(*lab.paid_arguments(), "--fixtures", **lab.paid_environment)
+
+    assert shown.code == 0, shown.text
+    assert "planned_attempt" in shown.out
+    assert not lab.ledger.exists()
+
+
 def test_a_session_without_a_study_imports_nothing_heavy(lab: Lab) -> None:
     (lab.project / "test_own.py").write_text(
         "import sys\n\n"

@@ -95,6 +95,12 @@ def test_what_is_missing_is_listed_all_at_once(lab: Lab, fake: FakeCli) -> None:
         (["--deselect", "evals/sample/test_sample.py::x"], "--deselect: a paid run"),
         (["-n", "2"], "-n 2: study sample allows 1 process"),
         (["--timeout-method", "thread"], "timeout_method = thread"),
+        (
+            ["-o", "faulthandler_timeout=9", "-o", "faulthandler_exit_on_timeout=true"],
+            "faulthandler_exit_on_timeout = true",
+        ),
+        (["--setup-only"], "--setup-only: it runs no attempt"),
+        (["--setup-plan"], "--setup-plan: it runs no attempt"),
         (["--transport", "http"], "ANTHROPIC_API_KEY"),
         (["--transport", "smoke-signals"], "--transport smoke-signals: study sample has no"),
         (["--root", "nowhere=/"], "--root nowhere"),

@@ -172,6 +172,12 @@ def names_ours(option: Any) -> bool:  # noqa: ANN401 - argparse namespace
     return any(value for name, value in vars(option).items() if name.startswith("trials_"))
 
 
+def shows_only(option: Any) -> bool:  # noqa: ANN401 - argparse namespace
+    """Return whether pytest was asked to show something instead of running tests."""
+    shown = ("showfixtures", "show_fixtures_per_test", "cacheshow")
+    return any(getattr(option, name, None) for name in shown)
+
+
 def marker_line(phase: str) -> str:
     """Return the declaration of a phase's marker."""
     return f"{phase}: attempts of the phase {phase!r} of a study (agent-trials)"

@@ -20,6 +20,8 @@ SELECTING = (
     ("--sw", "stepwise"),
     ("--deselect", "deselect"),
 )
+WITHOUT_TESTS = (("--setup-plan", "setupplan"), ("--setup-only", "setuponly"))
+"""Options with which fixtures may be set up, and so money reserved, and no test is run."""
 
 
 def project(config: pytest.Config) -> Path:
@@ -48,6 +50,9 @@ def paid_problems(config: pytest.Config) -> Iterator[Problem]:
     for flag, dest in SELECTING:
         if getattr(config.option, dest, None):
             yield Problem(flag, why, f"leave {flag} out")
+    for flag, dest in WITHOUT_TESTS:
+        if getattr(config.option, dest, None):
+            yield Problem(flag, "it runs no attempt, and may reserve for one", "use --collect-only")
     for argument in config.args:
         if "::" in argument:
             yield Problem(argument, why, "name the study's folder instead of single items")
@@ -57,6 +62,20 @@ def paid_problems(config: pytest.Config) -> Iterator[Problem]:
             "it ends the whole process without settling what is in flight",
             "use --timeout-method signal",
         )
+    if _exits_on_timeout(config):
+        yield Problem(
+            "faulthandler_exit_on_timeout = true",
+            "it ends the whole process without settling what is in flight",
+            "leave it out",
+        )
+
+
+def _exits_on_timeout(config: pytest.Config) -> bool:
+    """Return whether pytest ends itself where a test takes long."""
+    if not config.pluginmanager.hasplugin("faulthandler"):
+        return False
+    seconds = float(config.getini("faulthandler_timeout") or 0)
+    return seconds > 0 and bool(config.getini("faulthandler_exit_on_timeout"))
 
 
 def timeout_method(config: pytest.Config) -> str | None:
