@@ -109,6 +109,22 @@ def test_a_review_without_a_cost_counts_its_soft_cap_in_the_cost_of_a_run(
     assert float(attempt["runUsd"]) == pytest.approx(float(turn["agentUsd"]) + 0.29, abs=1e-5)
 
 
+def test_rows_hold_the_checkers_verdict_and_the_whole_cost_of_a_run(
+    report: dict[str, Any],
+) -> None:
+    """What statistics and verify.py start from, and not the agent's own cost alone."""
+    rows = {row["task"]: row for row in report["comparisons"][0]["rows"]}
+    runs = {(each["task"], each["arm"]): each["runUsd"] for each in report["reviews"]["attempts"]}
+
+    assert rows["stockroom"]["values"]["correctness"] == ["1", "1"]
+    assert rows["quillmark"]["values"]["correctness"] == ["0", "0"]
+    assert all(row["delivered"] for row in rows.values())
+    for task, row in rows.items():
+        plain, review = map(float, row["values"]["cost_usd"])
+        assert plain == pytest.approx(float(runs[task, "plain"]), rel=1e-5)
+        assert review == pytest.approx(float(runs[task, "review"]), rel=1e-5)
+
+
 def test_the_verdict_is_the_studys_own_and_a_rehearsals(report: dict[str, Any]) -> None:
     (verdict,) = report["verdicts"]
 
