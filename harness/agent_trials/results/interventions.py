@@ -30,7 +30,7 @@ SECOND = 2
 class Intervention:
     """A stop and its review; turn and stop count from 1.
 
-    The costs (USD) are the review's and what the agent spent from this stop to its next one.
+    The costs (USD) are the review's and what the agent spent at least from this stop to its next.
     """
 
     task: str

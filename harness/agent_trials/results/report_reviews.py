@@ -105,7 +105,7 @@ def _intervention(found: Intervention) -> dict[str, Any]:
         "harmful": found.harmful,
         "reviewUsd": _usd(found.review_cost),
         "reviewMs": found.review_wall_ms,
-        "agentUsd": _usd(found.agent_cost),
+        "agentUsdAtLeast": _usd(found.agent_cost),
         "agentMs": found.agent_wall_ms,
     }
 

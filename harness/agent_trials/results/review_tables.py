@@ -21,8 +21,8 @@ _USE = (
     "wall time ms",
 )  # fmt: skip
 _INTERVENTION = (
-    "task", "arm", "turn", "stop", "lacking", "harmful", "review USD", "review ms", "agent USD",
-    "agent ms", "reason",
+    "task", "arm", "turn", "stop", "lacking", "harmful", "review USD", "review ms",
+    "agent USD, at least", "agent ms", "reason",
 )  # fmt: skip
 _TURN = (
     "task", "arm", "turn", "status", "checker", "lacking", "stops", "agent USD", "tree",
@@ -87,8 +87,8 @@ def _use(name: str, of: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _interventions(found: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, ...], ...]:
     keys = (
-        "task", "arm", "turn", "stop", "lacking", "harmful", "reviewUsd", "reviewMs", "agentUsd",
-        "agentMs", "reason",
+        "task", "arm", "turn", "stop", "lacking", "harmful", "reviewUsd", "reviewMs",
+        "agentUsdAtLeast", "agentMs", "reason",
     )  # fmt: skip
     return tuple(tuple(_said(each[key]) for key in keys) for each in found)
 

@@ -75,7 +75,8 @@ class Review:
 class Stop:
     """One stop; ``failed`` are the requirements that its snapshot lacks.
 
-    ``agent_cost_after`` and ``wall_ms_after`` are what the agent spent from here to its next stop.
+    ``agent_cost_after`` is what the agent spent at least from here to its next stop (a stream tells
+    outputs in part only), ``wall_ms_after`` the time between the two.
     """
 
     passed: bool | None

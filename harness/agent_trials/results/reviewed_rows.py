@@ -14,20 +14,23 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from agent_trials.results.reviewed import TOKEN_CLASSES, Review, Reviewed, Stop, Turn
+from agent_trials.results.stop_costs import stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agent_trials.ledger.openings import Openings
     from agent_trials.results.record import Attempt
     from agent_trials.study.settings import (
         ArmSettings,
         Manifest,
+        PriceTier,
         ReviewSettings,
         SideCostSettings,
     )
 
 SIDE_EVENTS = "sideEvents"
+TRANSCRIPT = "transcript"
 NAME_FIELD = "event"
 _FIELDS = dict(
     zip(
@@ -57,7 +60,8 @@ def reviewed(
 ) -> tuple[Reviewed, ...]:
     """Return every planned attempt, in schedule order; one that was not run has no turns."""
     arms = {arm.id: arm for arm in manifest.arms}
-    return tuple(_reviewed(each, arms[each.cell.arm], openings) for each in attempts)
+    prices = manifest.transports.cli.prices if manifest.transports.cli else ()
+    return tuple(_reviewed(each, arms[each.cell.arm], openings, prices) for each in attempts)
 
 
 def reviewed_turns(
@@ -104,13 +108,16 @@ def parsed(data: bytes) -> tuple[dict[str, Any], ...]:
     return tuple(_objects(data))
 
 
-def _reviewed(attempt: Attempt, arm: ArmSettings, openings: Openings) -> Reviewed:
+def _reviewed(
+    attempt: Attempt, arm: ArmSettings, openings: Openings, prices: Sequence[PriceTier]
+) -> Reviewed:
     turns = []
-    for observation, line in zip(attempt.turns, attempt.lines, strict=True):
+    for observation, line in zip(attempt.turns, attempt.lines[: len(attempt.turns)], strict=True):
         opening = openings.find(line, SIDE_EVENTS)
         events = parsed(opening.data) if opening else ()
         found = reviews(events, arm.reviews, arm.side_costs) if arm.reviews else ()
-        turns.append(turn(observation, found))
+        told = openings.find(line, TRANSCRIPT) if found and prices else None
+        turns.append(turn(observation, found, stretches(told.data, prices) if told else ()))
     groups = [(each.get("checker") or {}).get("groups", {}) for each in attempt.turns]
     requirements = tuple(dict.fromkeys(name for each in groups for name in each))
     return Reviewed(
@@ -121,12 +128,23 @@ def _reviewed(attempt: Attempt, arm: ArmSettings, openings: Openings) -> Reviewe
     )
 
 
-def turn(observation: Mapping[str, Any], found: tuple[Review, ...]) -> Turn:
-    """Return one turn as its observation and its reviews tell it."""
+def turn(
+    observation: Mapping[str, Any], found: tuple[Review, ...], spent: Sequence[Decimal] = ()
+) -> Turn:
+    """Return one turn as its observation and its reviews tell it.
+
+    Args:
+        observation: as it stands in the ledger.
+        found: the reviews of the turn, in order.
+        spent: what the agent spent at least up to the first feedback, and after each.
+    """
     checked = observation.get("checker") or {}
     stops = list(_stops(observation.get("stops") or ()))
     for at, review in enumerate(found[: len(stops)]):
         stops[at] = replace(stops[at], review=review)
+    sent_back = [at for at, stop in enumerate(stops) if stop.review and stop.review.delivered]
+    for at, amount in zip(sent_back, spent[1:], strict=False):
+        stops[at] = replace(stops[at], agent_cost_after=amount)
     cost = observation.get("costUsd")
     return Turn(
         cost=None if cost is None else Decimal(cost),
