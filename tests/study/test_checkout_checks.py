@@ -100,6 +100,21 @@ def test_the_sample_is_sound(lab: CheckoutLab) -> None:
             "arms.native.mcp_servers: a checkout's arm has the server that its set-up registers",
         ),
         (
+            'version = "2.1.296"',
+            'version = "2.1.296"\nenvironment = { CLAUDE_CODE_MCP_ALLOWLIST_ENV = "0" }',
+            "transports.cli.environment.CLAUDE_CODE_MCP_ALLOWLIST_ENV: without it the CLI hands",
+        ),
+        (
+            'id = "native"',
+            'id = "native"\nunset = ["CLAUDE_CODE_MCP_ALLOWLIST_ENV"]',
+            "arms.native.unset: without it the CLI hands its key to MCP servers",
+        ),
+        (
+            'id = "native"',
+            'id = "native"\narguments = ["--max-turns", "80"]',
+            "arms.native.arguments[0]: '--max-turns' is the same in every arm",
+        ),
+        (
             "repetitions = 1",
             "repetitions = 1\nconcurrency = 2",
             "schedule.concurrency: an agent could find the checkout of another attempt",

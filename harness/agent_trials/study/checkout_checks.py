@@ -4,6 +4,7 @@ Each function is one rule:
     only the CLI works in a checkout, alone, with registered servers only  -> _ways
     its own HOME and a key, so that nothing of the operator's is near      -> _credential
     the version is pinned, the turns are bounded, the servers are explicit -> _arguments
+    no server of the CLI's is given its environment, key included          -> _servers
     the network is no tool                                                 -> _network
     what is set up is set up in a checkout, and can be found again         -> _set_ups
     a rules file that the CLI would not read is no treatment               -> _rules
@@ -19,12 +20,13 @@ from agent_trials.study.findings import Finding, KeyPath, nearest
 from agent_trials.study.settings import OPERATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from agent_trials.study.settings import ArmSettings, CliSettings, Manifest
 
 ARGUMENTS: KeyPath = ("transports", "cli", "arguments")
 TURNS = "--max-turns"
+ALLOWLIST = "CLAUDE_CODE_MCP_ALLOWLIST_ENV"
 NETWORK_TOOLS = ("WebFetch", "WebSearch")
 PLACES = ("{workspace}", "{home}")
 SETUP_PLACEHOLDERS = ("python", "workspace", "home")
@@ -45,6 +47,7 @@ def checkout_findings(manifest: Manifest) -> Iterator[Finding]:
     if manifest.transports.cli is not None:
         yield from _credential(manifest.transports.cli)
         yield from _arguments(manifest.transports.cli)
+        yield from _servers(manifest, manifest.transports.cli)
         yield from _network(manifest.transports.cli)
 
 
@@ -90,6 +93,19 @@ def _arguments(cli: CliSettings) -> Iterator[Finding]:
     for word, what in _NEEDED:
         if word not in cli.arguments:
             yield Finding(ARGUMENTS, f"{word} is missing: {what}", "add it")
+
+
+def _servers(manifest: Manifest, cli: CliSettings) -> Iterator[Finding]:
+    tables: list[tuple[KeyPath, Container[str]]] = [
+        (("transports", "cli", "environment", ALLOWLIST), cli.environment)
+    ]
+    for index, arm in enumerate(manifest.arms):
+        tables.append((("arms", index, "environment", ALLOWLIST), arm.environment))
+        tables.append((("arms", index, "unset"), arm.unset))
+    for path, names in tables:
+        if ALLOWLIST in names:
+            what = "without it the CLI hands its key to MCP servers"
+            yield Finding(path, what, f"leave {ALLOWLIST} to the harness")
 
 
 def _network(cli: CliSettings) -> Iterator[Finding]:

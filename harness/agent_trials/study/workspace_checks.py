@@ -31,6 +31,8 @@ SESSION = "{session}"
 PINNED = (
     MODE, "--dangerously-skip-permissions", "--settings", "--setting-sources", "--model",
     "--max-budget-usd", "--session-id", "--resume", "--continue", "--fork-session", "--restricted",
+    "--max-turns", "--tools", "--allowedTools", "--disallowedTools", "--mcp-config",
+    "--strict-mcp-config",
 )  # fmt: skip
 """Options that an arm may not add: both arms have them alike, or not at all."""
 PLACES = ("{tree}", "{home}", "{config}")

@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING
 from agent_trials.errors import Problem, WorkspaceError
 from agent_trials.records import SealedCheckout
 from agent_trials.study.manifest import local_corpus, needed_repositories, phase_tasks
-from agent_trials.workspace import git, mirrors, prepare, single_commit
+from agent_trials.workspace import git, hardened, mirrors, prepare, single_commit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from agent_trials.study.manifest import Study
+
+
+_SETTINGS = (".claude/settings.json", ".claude/settings.local.json")
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,27 @@ def sealed(wanted: Wanted, into: Path, problems: list[Problem]) -> dict[str, Sea
         pin = manifest.repositories[name].pin
         try:
             tree = single_commit.seal(_source(wanted, name, pin, into), pin, place)
+            problems += _settings(wanted, task.id, place)
             found[task.id] = SealedCheckout(task.id, place, pin, tree, most)
         except WorkspaceError as error:
             remedy = f"agent-trials prepare {wanted.study.folder} --into DIR, then --mirrors DIR"
             problems.append(Problem(f"task {task.id}", str(error), remedy))
     return found
+
+
+def _settings(wanted: Wanted, task: str, sealed_in: Path) -> Iterator[Problem]:
+    """Find settings of the CLI in a repository, which the CLI would obey with its key.
+
+    They may start programs, and name another address for its requests.
+    """
+    cli = wanted.study.manifest.transports.cli
+    if cli is None or {"--restricted", "--setting-sources"} & {*cli.arguments}:
+        return
+    listed = hardened.run(sealed_in, "ls-tree", "-r", "--name-only", "HEAD", "--", *_SETTINGS)
+    for name in listed.decode("utf-8", "replace").splitlines():
+        what = f"the repository holds {name} at its pin, which the CLI would obey"
+        remedy = 'add "--setting-sources", "user" to the array, or choose another pin'
+        yield Problem(f"task {task}", what, remedy)
 
 
 def _source(wanted: Wanted, name: str, pin: str, into: Path) -> Path:
