@@ -218,6 +218,44 @@ def test_both_name_the_line_that_breaks_a_rule(
     assert second(path) == package(path)
 
 
+def reported(lines: Lines, at: int = 0) -> dict[str, Any]:
+    """Return one of the reports of an evaluated ledger; the last one replaces another."""
+    return [each for each in lines if each["event"] == "evaluated"][at]
+
+
+MISREPORTED: dict[str, Callable[[Lines], Any]] = {
+    "of nobody": lambda lines: reported(lines).pop("arm"),
+    "of an arm and a control": lambda lines: reported(lines).update(control="gold"),
+    "digest of another shape": lambda lines: reported(lines).update(reportDigest="sha256:0"),
+    "predictions without digest": lambda lines: reported(lines).update(predictionsDigest=None),
+    "classes that are none": lambda lines: reported(lines)["classes"].update({"calc-1": "solved"}),
+    "no classes": lambda lines: reported(lines).update(classes=["calc-1"]),
+    "a resolved task whose ground failed": lambda lines: reported(lines).update(
+        infrastructure=["calc-1"]
+    ),
+    "a failure of a task that is not there": lambda lines: reported(lines).update(ambiguous=["x"]),
+    "a failure twice": lambda lines: reported(lines).update(ambiguous=["calc-2", "calc-2"]),
+    "the same report twice": lambda lines: reported(lines, -1).update(
+        reportDigest=reported(lines, 1)["reportDigest"]
+    ),
+    "a silent replacement": lambda lines: reported(lines, -1).update(replaces=None),
+    "a replacement of nothing": lambda lines: reported(lines).update(replaces=ledgers.SERIES),
+    "a report of an earlier run": lambda lines: reported(lines, -1).update(run=2),
+}
+
+
+@pytest.mark.parametrize("change", MISREPORTED.values(), ids=MISREPORTED)
+def test_both_name_the_line_of_a_report_that_breaks_a_rule(
+    tmp_path: Path, change: Callable[[Lines], Any]
+) -> None:
+    path = tmp_path / "ledger.jsonl"
+    publishing.evaluated(path)
+    ledgers.rewrite(path, change)
+
+    assert package(path).startswith("line ")
+    assert second(path) == package(path)
+
+
 def test_both_catch_another_studys_ledger_by_the_head_of_its_freeze(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     publishing.pairs(path)

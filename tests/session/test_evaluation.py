@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import evaluated_ledgers as mended
+import ledgers
 from agent_trials.errors import EvaluationError, RunRefusedError
+from agent_trials.ledger import prior
 from agent_trials.ledger.chain import read
 from agent_trials.results.summary import verify
+from agent_trials.session.admission import Admission
 from agent_trials.session.evaluation_run import folder
+from agent_trials.session.selection import Selected
+from agent_trials.study import freeze
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -274,3 +279,50 @@ def test_an_evaluation_over_its_deadline_leaves_no_verdict(tmp_path: Path) -> No
     with pytest.raises(EvaluationError, match="still running after 1 seconds"):
         run.evaluate(run.plan.subjects[0])
     run.close()
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Mended:
+    """Return a frozen study, and a ledger of passed controls that may stand before a paid run."""
+    made = mended.Mended(mended.study(tmp_path / "p" / "mended"), tmp_path / "out" / "c.jsonl")
+    freeze.freeze(made.study, now=ledgers.clock()())
+    made.ledger.parent.mkdir()
+    reports = {
+        "gold": given(tmp_path, mended.report(mended.ALL_RESOLVED), "gold.json"),
+        "empty": given(tmp_path, EMPTY, "empty.json"),
+    }
+    made.evaluate(
+        eval_reports=reports, controls=True, parameters={"rows": str(rows_file(tmp_path))}
+    )
+    return made
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_paid_run_needs_controls_that_passed(frozen: Mended, *, passed: bool) -> None:
+    """An evaluation that nobody tried may judge thirty attempts for nothing."""
+    options = mended.made_options(
+        approve_budget=True, prior_ledgers=(frozen.ledger,) if passed else ()
+    )
+    admission = Admission(options, frozen.study.folder.parent, 0)
+    admission.plan([Selected(frozen.study, "full")], ())
+    said = [str(problem) for problem in admission.problems]
+
+    assert any("no ledger of passed controls" in each for each in said) != passed
+    assert not any("its mode is" in each for each in said)
+
+
+def test_controls_that_failed_are_none(tmp_path: Path) -> None:
+    made = mended.Mended(mended.study(tmp_path / "p" / "mended"), tmp_path / "out" / "c.jsonl")
+    made.ledger.parent.mkdir()
+    reports = {
+        "gold": given(tmp_path, mended.report(WORSE), "gold.json"),
+        "empty": given(tmp_path, EMPTY, "empty.json"),
+    }
+    parameters = {"rows": str(rows_file(tmp_path))}
+    run = made.run(eval_reports=reports, controls=True, parameters=parameters)
+    with pytest.raises(EvaluationError, match="the control gold failed"):
+        run.evaluate(run.plan.subjects[0])
+    run.evaluate(run.plan.subjects[1])
+    run.close()
+
+    assert prior.read(made.ledger).controls == {"empty"}

@@ -42,7 +42,8 @@ class PriorLedger:
 
     ``origin`` is the digest of its first line: the same for every copy of it. ``spent`` is charges
     and unsettled reservations, USD. ``opening`` and ``preflight`` are the lines of its first run;
-    ``run_ids`` are those of all of its runs.
+    ``run_ids`` are those of all of its runs. ``controls`` are those of an evaluation that came out
+    as they must: ``gold`` wholly resolved, ``empty`` not at all.
     """
 
     path: Path
@@ -56,6 +57,7 @@ class PriorLedger:
     closed: bool
     complete: bool
     attempts: tuple[PriorAttempt, ...]
+    controls: frozenset[str] = frozenset()
 
     @property
     def phase(self) -> str:
@@ -128,6 +130,7 @@ def read(path: Path) -> PriorLedger:
         len({cell for cell in completed if cell.turn == 1}) == planned > 0
         and len(completed) == len(state.cells),
         tuple(gathered.attempts),
+        frozenset(name for name, passed in gathered.controls.items() if passed),
     )
 
 
@@ -136,10 +139,16 @@ class _Gathered:
     origin: str = ""
     preflight: Mapping[str, Any] | None = None
     attempts: list[PriorAttempt] = field(default_factory=list)
+    controls: dict[str, bool] = field(default_factory=dict)
 
     def take(self, event: str, fields: Mapping[str, Any]) -> None:
         if event == Event.PREFLIGHT_PASSED and self.preflight is None:
             self.preflight = fields
+        elif event == Event.EVALUATED and "control" in fields:
+            classes = list(fields["classes"].values())
+            resolved = classes.count("resolved")
+            wanted = len(classes) if fields["control"] == "gold" else 0
+            self.controls[fields["control"]] = resolved == wanted
         elif event == Event.ATTEMPT_SETTLED:
             observation = fields["observation"]
             charged = money.parse(observation["chargedUsd"])

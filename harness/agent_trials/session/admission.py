@@ -11,6 +11,7 @@ Rules for a paid run, beyond those:
     the model is named and is the study's, the cap is positive, checkouts, prices and key are given
     the study is frozen and unchanged, and every paid ledger of the series is given
     the phase that this one requires was run to its end
+    the evaluation that will judge its patches was tried on gold and empty ones
 What is missing is listed all at once.
 """
 
@@ -208,6 +209,7 @@ class Admission:
             known = [each.run_ids for each in (*priors, recorded) if each is not None]
             self._check_given(study, {run_id for run_ids in known for run_id in run_ids})
             self._check_series(study, phase, transport, frozen, priors)
+            self._check_controls(study, phase, priors)
         if ways is None or cap is None or len(self.problems) > before:
             return None
         plan = RunPlan(
@@ -424,6 +426,19 @@ class Admission:
                 f"run {required} again, or agent-trials amend {study.folder} --runner"
                 f" {fitting[0].opening['runnerDigest']} --runner {runner_digest(study.folder)}",
             )
+
+    def _check_controls(self, study: Study, phase: str, priors: Sequence[PriorLedger]) -> None:
+        """Refuse attempts whose patches an evaluation would judge that nobody has tried."""
+        manifest = study.manifest
+        if manifest.evaluation is None or not manifest.phases[phase].scored:
+            return
+        if any({"gold", "empty"} <= each.controls for each in priors):
+            return
+        self._refuse(
+            "--prior-ledger",
+            "no ledger of passed controls is given (gold patches resolve, empty ones do not)",
+            f"pytest {study.folder} -m evaluate --controls --ledger FILE, then give that FILE",
+        )
 
     @staticmethod
     def _same_runner(study: Study, frozen: Frozen, priors: Sequence[PriorLedger]) -> bool:

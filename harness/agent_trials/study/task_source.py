@@ -60,7 +60,7 @@ def expand(
     if not isinstance(tasks, list) or not isinstance(repositories, dict):
         return raw, []  # said when the shape is checked
     full = {**raw, "tasks": [*tasks, *made], "repositories": {**repositories, **pinned}}
-    return full, list(_unpinned(lock))
+    return full, [*_unpinned(lock), *_apart(lock, raw.get("evaluation"))]
 
 
 def fill(manifest: Manifest, rows: Rows, lock: TaskLock, name: str) -> Manifest:
@@ -161,6 +161,17 @@ def _unpinned(lock: TaskLock) -> Iterator[Finding]:
         if each.base_commit is None:
             what = f"{each.instance_id} has no base_commit in the lock"
             yield Finding((_KEY, "lock"), what, "select again from rows that have it")
+
+
+def _apart(lock: TaskLock, evaluation: object) -> Iterator[Finding]:
+    """Yield what the lock pins together and the study's evaluation has otherwise."""
+    if not isinstance(evaluation, dict):
+        return
+    for name in ("harness_version", "image_set"):
+        pinned, stated = getattr(lock.pins, name), evaluation.get(name)
+        if pinned is not None and stated is not None and stated != pinned:
+            what = f"{stated!r} is not what the lock of the tasks is pinned to, {pinned!r}"
+            yield Finding(("evaluation", name), what, "write that, or select anew into a new lock")
 
 
 def _unsaid(
