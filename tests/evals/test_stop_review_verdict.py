@@ -210,6 +210,14 @@ def test_a_follow_up_that_was_owed_and_not_taken_makes_it_incomplete() -> None:
     assert found.reasons == ("further turns that were owed and not taken: 1",)
 
 
+def test_a_tree_that_no_checker_could_look_at_makes_it_incomplete() -> None:
+    """It is neither a pass nor a failure, and counts as none of them."""
+    found = verdict(plain() + review(), undecided=1)
+
+    assert found.outcome is Outcome.INCOMPLETE
+    assert found.reasons == ("trees without a checker's verdict: 1",)
+
+
 def test_a_stop_for_futility_is_decided_over_the_pairs_that_were_run() -> None:
     """Denominators are the five pairs that were run, and the sentence says of how many."""
     of = plain(cost="0.10")[:5] + review(repairs=0)[:5]

@@ -23,7 +23,8 @@ class Evidence:
     which the run stopped early (None if it did not). Where a product reviewed the agent,
     ``reviewed`` holds the attempts in schedule order, and ``review_soft_cap`` what a review of
     unknown cost counts, USD. ``facts`` is what a claim's scope names, in words; ``owed`` counts
-    attempts whose further turn a run's end left out.
+    attempts whose further turn a run's end left out, ``undecided`` those whose tree no checker
+    could look at.
     """
 
     control: str
@@ -36,6 +37,7 @@ class Evidence:
     review_soft_cap: Decimal | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     owed: int = 0
+    undecided: int = 0
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,7 @@ def _evidence(record: Record, compared: Compared, graded: Mapping[Cell, Grade]) 
         review_soft_cap=_soft_cap(compared),
         facts=_facts(record),
         owed=_owed(record, arms),
+        undecided=_undecided(record, arms),
     )
 
 
@@ -146,6 +147,15 @@ def _owed(record: Record, arms: set[str]) -> int:
         for each in record.attempts
         if each.cell.arm in arms
     )
+
+
+def _undecided(record: Record, arms: set[str]) -> int:
+    """Return how many attempts of a trial with checkers were run and have no verdict of theirs."""
+    manifest = record.frozen.manifest
+    if manifest is None or manifest.tree is None:
+        return 0
+    last = [each.turns[-1] for each in record.attempts if each.turns and each.cell.arm in arms]
+    return sum((turn.get("checker") or {}).get("passed") is None for turn in last)
 
 
 def _soft_cap(compared: Compared) -> Decimal | None:

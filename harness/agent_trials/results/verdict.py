@@ -113,6 +113,8 @@ def _gaps(rule: Rule, evidence: Evidence, planned: int, run: int) -> tuple[str, 
         found.append(f"{run} of {planned} planned pairs were run{why}")
     if evidence.owed:
         found.append(f"further turns that were owed and not taken: {evidence.owed}")
+    if evidence.undecided:
+        found.append(f"trees without a checker's verdict: {evidence.undecided}")
     if evidence.pending:
         found.append(f"answers not graded yet: {evidence.pending}")
     for name in endpoints_of(rule):
