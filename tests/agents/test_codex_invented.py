@@ -36,7 +36,7 @@ def say(text: str, number: int = 9) -> dict[str, Any]:
 
 
 def searched(number: int = 1, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 - any field
-    """Return an MCP call that ended."""
+    """Return an MCP call, ended unless the fields say otherwise."""
     call: dict[str, Any] = {"server": "docs", "tool": "doc.search", "arguments": {}, "error": None}
     return item("mcp_tool_call", number, **{**call, "result": {}, "status": "completed", **fields})
 
@@ -125,6 +125,14 @@ ENDS: dict[str, tuple[Lines, Expected, ProcessFacts, Status, str]] = {
     "failure without words": (
         run(end=[{"type": "turn.failed"}]), PLAIN, BAD, Status.FAILED, "turn-failed",
     ),
+    "a call that the end of the run cut off": (
+        run(searched(event="started", result=None), end=[]), DOCS, BAD, Status.FAILED,
+        "no-turn-end",
+    ),
+    "a budget that cut a call off": (
+        run(searched(event="started", result=None), end=[failed("Rollout budget reached")]), DOCS,
+        BAD, Status.BUDGET_EXCEEDED, "budget-reached",
+    ),
     "provider error before a foreign tool counts": (
         run(item("web_search", 1), end=[failed("503")]), PLAIN, BAD, Status.FAILED, "turn-failed",
     ),
@@ -190,6 +198,10 @@ ENDS: dict[str, tuple[Lines, Expected, ProcessFacts, Status, str]] = {
         run(lost("timed out"), lost("timed out", 2)), DOCS, WELL, Status.INVALID_SETUP,
         "treatment-lost",
     ),
+    "the only call was never answered": (
+        run(searched(event="started", result=None)), DOCS, WELL, Status.INVALID_SETUP,
+        "treatment-lost",
+    ),
     "server that died halfway": (
         run(searched(), lost(CLOSED, 2)), DOCS, WELL, Status.INVALID_SETUP, "treatment-lost",
     ),
@@ -229,6 +241,10 @@ ENDS: dict[str, tuple[Lines, Expected, ProcessFacts, Status, str]] = {
     "text": (run(end=[done(input_tokens="9")]), PLAIN, WELL, Status.INVALID_COST, "counts-invalid"),
     "truth": (
         run(end=[done(input_tokens=True)]), PLAIN, WELL, Status.INVALID_COST,
+        "counts-invalid",
+    ),
+    "output of no input": (
+        run(end=[done(input_tokens=0, cached_input_tokens=0)]), PLAIN, WELL, Status.INVALID_COST,
         "counts-invalid",
     ),
     "more cached than input": (

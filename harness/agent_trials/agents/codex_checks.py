@@ -147,10 +147,17 @@ def _forbidden(item: Item, expected: Expected) -> str | None:
 
 
 def _of_server(stream: Stream, server: ExpectedServer) -> Iterator[Finding]:
+    """Find what shows that a server was no treatment.
+
+    A call without an end counts only where the turn ended well: any other end may cut it off.
+    """
+    ended_well = bool(stream.of("turn.completed"))
     calls = [
         item
         for item in stream.items
-        if item.kind == MCP and item.ended and item.data.get("server") == server.name
+        if item.kind == MCP
+        and item.data.get("server") == server.name
+        and (item.ended or ended_well)
     ]
     refusals = [_error(item) for item in calls]
     if any(_NOT_APPROVED.search(refusal) for refusal in refusals):

@@ -57,14 +57,15 @@ def read(value: Mapping[str, Any]) -> Usage:
     """Return the counts of a ``turn.completed``.
 
     Raises:
-        CountsError: they are missing, no counts, all zero, or parts are larger than their whole.
+        CountsError: they are missing, no counts, of no input, or parts are larger than their whole.
     """
     found = {name: _count(value.get(key), key) for name, key in _KEYS.items()}
     if found["input"] is None or found["output"] is None:
         raise CountsError("input or output tokens are missing")
     usage = Usage(found["input"], found["output"], found["cached"], found["reasoning"])
-    if not usage.input and not usage.output:
-        raise CountsError("all zero: the provider sent no usage")
+    if not usage.input:
+        what = "no input, and nothing is asked without any" if usage.output else "all zero"
+        raise CountsError(f"{what}: the provider sent no usage")
     if (usage.cached or 0) > usage.input or (usage.reasoning or 0) > usage.output:
         raise CountsError("a part is larger than its whole")
     return usage
