@@ -123,7 +123,7 @@ BREAKAGES: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "no provider": (lambda: {**FILE, "providers": []}, "providers: holds too little"),
     "seventeen": (
         lambda: {**FILE, "providers": [{**ENTRY, "modelId": f"m{n}"} for n in range(17)]},
-        "providers",
+        "providers: holds 17 entries, which is too many; write at most 16",
     ),
     "no scenario": (changed(scenarioIds=[]), "scenarioIds: holds too little"),
     "a scenario in capitals": (changed(scenarioIds=["Only"]), "'Only' does not fit"),
@@ -132,7 +132,7 @@ BREAKAGES: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "a long command": (changed(command="a" * 513), "is too long; write at most 512"),
     "an argument with a NUL": (changed(args=["a\0"]), "args[0]: the argument holds a NUL"),
     "a long argument": (changed(args=["a" * 2049]), "is too long"),
-    "65 arguments": (changed(args=["a"] * 65), "args"),
+    "65 arguments": (changed(args=["a"] * 65), "args: holds 65 entries, which is too many"),
     "a variable in small letters": (changed(envAllowlist=["key"]), "'key' is no safe variable"),
     "a variable with a sign": (changed(envAllowlist=["A=B"]), "'A=B' is no safe variable"),
     "a loader's variable": (changed(envAllowlist=["LD_PRELOAD"]), "LD_PRELOAD is unsafe"),
@@ -184,6 +184,20 @@ def test_refuses_what_does_not_fit(
         providers.load(written(tmp_path, make()))
 
     assert sentence in str(caught.value)
+
+
+def test_everything_that_is_wrong_with_an_entry_is_said_at_once(tmp_path: Path) -> None:
+    wrong = {
+        "modelId": "Bad Model", "command": "a\nb", "args": ["a\0"],
+        "envAllowlist": ["LD_PRELOAD", "key", "HOME"], "maxOutputBytes": 256_001,
+    }  # fmt: skip
+    with pytest.raises(ProvidersError) as caught:
+        providers.load(written(tmp_path, {**FILE, "providers": [{**ENTRY, **wrong}]}))
+
+    at = "providers[0]."
+    places = [str(each).split(at)[1].split(":")[0] for each in caught.value.problems]
+    listed = [f"envAllowlist[{index}]" for index in range(3)]
+    assert sorted(places) == ["args[0]", "command", *listed, "maxOutputBytes", "modelId"]
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{", b"\xff", b'{"a":NaN}', b'{"a":1,"a":2}'])

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import rfc8785
-from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from agent_trials.errors import Problem, ProvidersError
 from agent_trials.study import document
@@ -40,8 +40,6 @@ REMEDY_HASH = "agent-trials providers FILE --write"
 _FORBID = ConfigDict(extra="forbid")
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,127}$")]
 Reference = Annotated[str, StringConstraints(pattern=r"^[a-z0-9._:-]{1,256}$")]
-Program = Annotated[str, StringConstraints(min_length=1, max_length=512)]
-Argument = Annotated[str, StringConstraints(max_length=2048)]
 Rate = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
@@ -71,10 +69,41 @@ UNSAFE = frozenset(
 UNSAFE_PREFIXES = ("LD_", "DYLD_", "PYTHON", "PYTEST_", "GIT_CONFIG", "AGENT_TRIALS_")
 
 
+def _one_program(command: str) -> str:
+    if any(character in command for character in "\0\r\n"):
+        what = "the command holds a NUL or a line break"
+        raise ValueError(f"{what}; name one executable; arguments go in args")
+    return command
+
+
+def _argument(argument: str) -> str:
+    if "\0" in argument:
+        raise ValueError("the argument holds a NUL, which no program can be given; remove it")
+    return argument
+
+
+def _variable(name: str) -> str:
+    if not _VARIABLE.fullmatch(name):
+        what = f"{name!r} is no safe variable name"
+        raise ValueError(f"{what}; write capitals, digits and underscores")
+    if name in GIVEN:
+        raise ValueError(f"{name} is given to every command; remove it")
+    if name in UNSAFE or name.startswith(UNSAFE_PREFIXES):
+        what = f"{name} is unsafe: it changes what runs, or tells of the study"
+        raise ValueError(f"{what}; remove it")
+    return name
+
+
 def _no_truth(written: object) -> object:
     if isinstance(written, bool):
         raise ValueError("a truth value is no number; write 1")  # noqa: TRY004 - pydantic's own
     return written
+
+
+_PROGRAM_LENGTH = StringConstraints(min_length=1, max_length=512)
+Program = Annotated[str, _PROGRAM_LENGTH, AfterValidator(_one_program)]
+Argument = Annotated[str, StringConstraints(max_length=2048), AfterValidator(_argument)]
+Variable = Annotated[str, AfterValidator(_variable)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +133,7 @@ class Bounded:
     maxInputBytes: Annotated[int, Field(strict=True, ge=1, le=8_000_000)]
     maxOutputBytes: Annotated[int, Field(strict=True, ge=1, le=256_000)]
     args: Annotated[tuple[Argument, ...], Field(max_length=64)] = ()
-    envAllowlist: Annotated[tuple[str, ...], Field(max_length=64)] = ()
+    envAllowlist: Annotated[tuple[Variable, ...], Field(max_length=64)] = ()
     pricing: Pricing | None = None
 
 
@@ -250,10 +279,10 @@ def _findings(configuration: Configuration) -> Iterator[Finding]:
                 what = f"{provider.modelId} in {scenario} has a command already"
                 yield Finding((*path, "scenarioIds", place), what, "keep one of the two")
             seen.add(mapped)
-        yield from _bounded(path, provider)
+        yield from _repeated(path, provider)
     grader = configuration.adjudicator
     if grader is not None:
-        yield from _bounded(("adjudicator",), grader)
+        yield from _repeated(("adjudicator",), grader)
         for each in configuration.providers:
             if (each.command, each.args) == (grader.command, grader.args):
                 what = f"it is the command that answers for {each.modelId}, and no provider grades"
@@ -261,26 +290,8 @@ def _findings(configuration: Configuration) -> Iterator[Finding]:
                 break
 
 
-def _bounded(path: KeyPath, entry: Bounded) -> Iterator[Finding]:
-    if any(character in entry.command for character in "\0\r\n"):
-        what = "the command holds a NUL or a line break"
-        yield Finding((*path, "command"), what, "name one executable; arguments go in args")
-    for index, argument in enumerate(entry.args):
-        if "\0" in argument:
-            what = "the argument holds a NUL, which no program can be given"
-            yield Finding((*path, "args", index), what, "remove it")
+def _repeated(path: KeyPath, entry: Bounded) -> Iterator[Finding]:
     for index, name in enumerate(entry.envAllowlist):
-        if wrong := _variable_problem(name, entry.envAllowlist[:index]):
-            yield Finding((*path, "envAllowlist", index), *wrong)
-
-
-def _variable_problem(name: str, before: tuple[str, ...]) -> tuple[str, str] | None:
-    if not _VARIABLE.fullmatch(name):
-        return f"{name!r} is no safe variable name", "write capitals, digits and underscores"
-    if name in before:
-        return f"{name} stands twice", "name each variable once"
-    if name in GIVEN:
-        return f"{name} is given to every command", "remove it"
-    if name in UNSAFE or name.startswith(UNSAFE_PREFIXES):
-        return f"{name} is unsafe: it changes what runs, or tells of the study", "remove it"
-    return None
+        if name in entry.envAllowlist[:index]:
+            what = f"{name} stands twice"
+            yield Finding((*path, "envAllowlist", index), what, "name each variable once")

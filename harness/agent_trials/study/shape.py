@@ -205,18 +205,25 @@ def _bounds(
     match detail["type"]:
         case "string_pattern_mismatch":
             subject = f"the name {path[-1]!r}" if "[key]" in detail["loc"] else given
-            return f"{subject} does not fit", _PATTERNS.get(context["pattern"], "see docs/study.md")
+            what = f"{subject} does not fit"
+            remedy = _PATTERNS.get(context["pattern"], "see docs/study.md")
         case "too_short" | "string_too_short":
-            least = context["min_length"]
-            return "holds too little", f"write at least {least}"
+            what, remedy = "holds too little", f"write at least {context['min_length']}"
+        case "too_long":
+            what = f"holds {context['actual_length']} entries, which is too many"
+            remedy = f"write at most {context['max_length']}"
         case "string_too_long":
-            return f"{given} is too long", f"write at most {context['max_length']} characters"
+            what, remedy = (
+                f"{given} is too long",
+                f"write at most {context['max_length']} characters",
+            )
         case "greater_than_equal":
-            return f"{given} is too small", f"write at least {context['ge']}"
+            what, remedy = f"{given} is too small", f"write at least {context['ge']}"
         case "less_than_equal":
-            return f"{given} is too large", f"write at most {context['le']:,}"
+            what, remedy = f"{given} is too large", f"write at most {context['le']:,}"
         case _:
-            return f"{given}: {detail['msg']}", "see docs/study.md"
+            what, remedy = f"{given}: {detail['msg']}", "see docs/study.md"
+    return what, remedy
 
 
 def keys(shape: object, path: KeyPath) -> tuple[str, ...]:
