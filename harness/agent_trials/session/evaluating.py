@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agent_trials.session.evaluation_plan import EvaluationPlan, Subject
+    from agent_trials.session.evaluation_plan import EvaluationPlan
+    from agent_trials.session.evaluation_subjects import Subject
     from agent_trials.session.options import Options
     from agent_trials.study.manifest import Study
 

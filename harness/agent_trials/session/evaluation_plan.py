@@ -19,67 +19,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_trials import canonical
-from agent_trials.errors import EvaluationError, Problem, RunRefusedError, StudyError
-from agent_trials.graders import swebench_report
-from agent_trials.graders.predictions import Predictions, predictions
+from agent_trials.errors import EvaluationError, Problem, RunRefusedError
 from agent_trials.graders.swebench_program import Program, filled
 from agent_trials.ledger import place
 from agent_trials.ledger.locks import is_open
 from agent_trials.session import evaluation_ledger
 from agent_trials.session.evaluation_ledger import LEDGER, Held
-from agent_trials.study import phases, rows
+from agent_trials.session.evaluation_subjects import Subject, arms, controls
 from agent_trials.study.evaluation_checks import PLACEHOLDER
 from agent_trials.study.settings import OPERATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from agent_trials.graders.swebench_report import Evaluated
     from agent_trials.ledger.budget import EvaluationRecord
     from agent_trials.session.options import Options
     from agent_trials.study.manifest import Study
     from agent_trials.study.settings import EvaluationSettings
 
 REPORT = "--eval-report"
-GOLD, EMPTY = "gold", "empty"
-ARM, CONTROL = "arm", "control"
-
-
-@dataclass(frozen=True)
-class Subject:
-    """An arm, or a control, whose patches are evaluated.
-
-    ``tasks`` has the task of each instance of the plan. ``imported`` is the report that the
-    operator gives, ``standing`` the record of the one that the ledger holds.
-    """
-
-    kind: str
-    name: str
-    predictions: Predictions
-    tasks: Mapping[str, str]
-    imported: bytes | None = None
-    standing: EvaluationRecord | None = None
-
-    @property
-    def stands(self) -> bool:
-        """Return whether the ledger holds a report of just these predictions."""
-        found = self.standing
-        return found is not None and found.predictions == self.predictions.digest
-
-    @property
-    def is_control(self) -> bool:
-        """Return whether it is the benchmark's own patch, or none, and no arm's."""
-        return self.kind == CONTROL
-
-    def read(self, content: bytes, name: str) -> Evaluated:
-        """Return what a report says of it.
-
-        Raises:
-            EvaluationError: with everything that is wrong with the report.
-        """
-        return swebench_report.read(
-            content, planned=self.tasks, submitted=self.predictions.patches, name=name
-        )
 
 
 @dataclass(frozen=True)
@@ -200,8 +158,8 @@ class EvaluationAdmission:
         file = self._rows_file(settings, parameters)
         digest = self._rows_digest(settings, file)
         subjects = [
-            *(self._controls(study, phase, file) if self.options.controls else ()),
-            *self._arms(study, held.patches),
+            *(controls(study, phase, file, self.problems) if self.options.controls else ()),
+            *arms(study, held.patches, self.problems),
         ]
         self._check_reports(subjects)
         made = [self._given(each, held.standing) for each in subjects]
@@ -258,43 +216,6 @@ class EvaluationAdmission:
             what = f"its digest is {digest}, and the study fixes {settings.rows_digest}"
             self._refuse(f"rows {file}", what, "give that file")
         return digest
-
-    def _arms(
-        self, study: Study, patches: Mapping[str, Mapping[str, bytes | None]]
-    ) -> Iterator[Subject]:
-        by_task = {task.id: task.instance or task.id for task in study.manifest.tasks}
-        for arm, of in patches.items():
-            tasks = {by_task[task]: task for task in of}
-            named = {by_task[task]: patch for task, patch in of.items()}
-            try:
-                made = predictions(f"{study.manifest.id}-{arm}", tuple(tasks), named)
-            except EvaluationError as error:
-                self._refuse(f"arm {arm}", str(error), "this ledger cannot be evaluated")
-                continue
-            yield Subject(ARM, arm, made, tasks)
-
-    def _controls(self, study: Study, phase: str, file: Path | None) -> Iterator[Subject]:
-        planned = phases.phase_tasks(study.manifest, phase)
-        tasks = {each.instance or each.id: each.id for each in planned}
-        gold = self._gold(file, tasks)
-        for name, patches in ((GOLD, gold), (EMPTY, dict.fromkeys(tasks, ""))):
-            model = f"{study.manifest.id}-{name}"
-            yield Subject(CONTROL, name, Predictions(model, patches, ()), tasks)
-
-    def _gold(self, file: Path | None, tasks: Mapping[str, str]) -> dict[str, str]:
-        if file is None:
-            what = "the gold patches stand in the benchmark's rows, and no file of rows is given"
-            self._refuse("--controls", what, "give the study's parameter that names the file")
-            return {}
-        try:
-            patches = rows.patches(file)
-        except StudyError as error:
-            self.problems += error.problems
-            return {}
-        for instance in tasks:
-            if instance not in patches:
-                self._refuse(f"rows {file}", f"has no row {instance}", "give the whole file")
-        return {each: patches[each] for each in tasks if each in patches}
 
     def _check_reports(self, subjects: Sequence[Subject]) -> None:
         known = [each.name for each in subjects]

@@ -15,7 +15,7 @@ from agent_trials.errors import EvaluationError
 from agent_trials.graders.swebench_report import Class
 from agent_trials.ledger.evaluation_journal import EvaluationJournal
 from agent_trials.session import opening
-from agent_trials.session.evaluation_plan import GOLD
+from agent_trials.session.evaluation_subjects import GOLD
 from agent_trials.session.runner import runner_digest
 from agent_trials.study import freeze
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agent_trials.graders.swebench_report import Evaluated
-    from agent_trials.session.evaluation_plan import EvaluationPlan, Subject
+    from agent_trials.session.evaluation_plan import EvaluationPlan
+    from agent_trials.session.evaluation_subjects import Subject
 
 JOB = "evaluate"
 RUN, IMPORTED = "run", "imported"

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_trials.graders.swebench_report import Evaluated
-    from agent_trials.session.evaluation_plan import EvaluationPlan, Subject
+    from agent_trials.session.evaluation_plan import EvaluationPlan
     from agent_trials.session.evaluation_run import Outcome
+    from agent_trials.session.evaluation_subjects import Subject
 
 CODE = "agent-trials"
 
