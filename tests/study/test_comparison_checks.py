@@ -137,6 +137,15 @@ def test_a_product_may_have_a_model_of_its_own(folder: Path) -> None:
     assert manifest.load(changed(folder, own)).manifest.arms[1].environment
 
 
+def test_arms_that_only_claude_code_tells_apart_are_no_study_over_http(folder: Path) -> None:
+    """Over http their launchers, variables and arguments come to nothing, and nothing differs."""
+    third = (ARM_B, f'id = "rules"\narguments = ["--append-system-prompt", "x"]\n[[arms]]\n{ARM_B}')
+    with pytest.raises(StudyError) as caught:
+        manifest.load(changed(folder, third))
+
+    assert "arms.rules: over http the arm is the same as 'repository-only'" in str(caught.value)
+
+
 def test_several_models_are_a_study(folder: Path) -> None:
     study = manifest.load(changed(folder, extra=MODELS))
 

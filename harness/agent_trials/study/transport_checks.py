@@ -14,6 +14,7 @@ Each function is one rule:
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,7 @@ def transport_findings(manifest: Manifest) -> Iterator[Finding]:
     """Yield every place of agent, transports, parameters and servers that breaks a rule."""
     yield from _described(manifest)
     yield from _parameters(manifest)
+    yield from _unheard(manifest)
     for index, arm in enumerate(manifest.arms):
         for name, server in arm.mcp_servers.items():
             yield from _server(("arms", index, "mcp_servers", name), server, manifest.parameters)
@@ -81,6 +83,17 @@ def _described(manifest: Manifest) -> Iterator[Finding]:
     if name not in manifest.transports.described:
         what = f"the study has no table [transports.{name}]"
         yield Finding(("agent", "transport"), what, "add that table, or name another transport")
+
+
+def _unheard(manifest: Manifest) -> Iterator[Finding]:
+    """Yield arms that differ only in how Claude Code is started, in a study that has http too."""
+    if manifest.transports.http is None or manifest.agent.compares:
+        return
+    for index, arm in enumerate(manifest.arms):
+        first = next(each for each in manifest.arms if each.mcp_servers == arm.mcp_servers)
+        if dataclasses.replace(arm, id=first.id) != first:
+            what = f"over http the arm is the same as {first.id!r}: the rest is Claude Code's alone"
+            yield Finding(("arms", index), what, "take [transports.http] out, or give it a server")
 
 
 def _parameters(manifest: Manifest) -> Iterator[Finding]:
