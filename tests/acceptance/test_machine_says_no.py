@@ -14,6 +14,7 @@ import pytest
 
 import agent_trials
 import fake_cli
+import grading
 
 if TYPE_CHECKING:
     from lab import Lab, Outcome
@@ -117,6 +118,28 @@ def test_a_disk_that_fills_up_is_told_in_a_sentence(http: Lab) -> None:
         assert "sample/pilot is not closed" in outcome.text
         assert "Traceback" not in outcome.text
         assert http.show(ledger)["budget"]["reservedUsd"] == reserved
+
+
+def test_a_disk_that_fills_up_while_grading_is_told_in_a_sentence(http: Lab) -> None:
+    grading.register(http)
+    answered = grading.answer(http)
+    whole = grading.copy(answered, http.outside / "whole.jsonl")
+    assert grading.adjudicate(http, whole).code == 0
+    sizes = [len(line) for line in whole.read_bytes().splitlines(keepends=True)]
+    before = len(answered.read_bytes().splitlines())
+    ledger = grading.copy(answered, http.outside / "small.jsonl")
+
+    outcome = http.command(
+        sys.executable, "-c", LIMITED, str(sum(sizes[: before + 2]) + 100),
+        "evals/sample", "-m", "adjudicate", "--ledger", str(ledger),
+        "--root", f"handbook={http.checkout}",
+    )  # fmt: skip
+
+    assert outcome.code == 1, outcome.text
+    assert "adjudicate sample/pilot is not closed" in outcome.text
+    assert "Traceback" not in outcome.text
+    assert "INTERNALERROR" not in outcome.text
+    assert http.command("agent-trials", "verify", str(ledger)).code == 0
 
 
 def test_temporary_files_inside_a_checkout_are_a_refusal(http: Lab) -> None:

@@ -74,7 +74,7 @@ class Controller:
     @property
     def unclosed(self) -> bool:
         """Return whether the ledger of some run could not be closed."""
-        return bool(self.runs and self.runs.unclosed)
+        return any(part.unclosed for part in (self.runs, self.grading) if part is not None)
 
     def start(self) -> None:
         """Do everything that is decided before collection.

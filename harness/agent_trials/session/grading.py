@@ -15,7 +15,7 @@ from agent_trials.ledger.grade_journal import GradeJournal
 from agent_trials.results import ways
 from agent_trials.results.grades import JOB, grades
 from agent_trials.results.summary import summarise
-from agent_trials.session import grading_text, keys, opening, pytest_rules, signed
+from agent_trials.session import grading_text, keys, opening, pytest_rules, signed, text
 from agent_trials.session.grading_ground import prepare
 from agent_trials.session.grading_plan import GradingAdmission
 from agent_trials.session.grading_run import GradingRun
@@ -29,6 +29,7 @@ from agent_trials.study.lock import time_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_trials.ledger.journal import Journal
     from agent_trials.session.grading_ground import Ground
     from agent_trials.session.grading_plan import Case, GradingPlan
     from agent_trials.session.options import Options
@@ -49,6 +50,7 @@ class Grading:
         self._interruptions = Interruptions()
         self._heads = signed.SignedHeads(None)
         self.header = grading_text.heading(plan)
+        self.unclosed: list[str] = []
 
     @classmethod
     def open(
@@ -96,12 +98,16 @@ class Grading:
             where = f"--ledger {self.plan.ledger}"
             remedy = "wait until no run is open on it"
             raise RunRefusedError([Problem(where, str(error), remedy)]) from error
+        opening.begin_or_close(journal, self._name)
         self.run = GradingRun(self.plan, ground, journal)
-        if self.plan.is_paid:
-            ledgers.opened(self.plan.study.folder, _record(self.plan, journal))
         self.header.append(f"agent-trials: head {journal.head}")
         self.header += [f"agent-trials: {line}" for line in self._heads.opened(journal)]
         self._interruptions.install()
+
+    def _name(self, journal: Journal) -> None:
+        """Name a paid run beside the study's lock, before it spends."""
+        if self.plan.is_paid:
+            ledgers.opened(self.plan.study.folder, _record(self.plan, journal))
 
     @property
     def folder(self) -> Path:
@@ -135,21 +141,31 @@ class Grading:
         """Close the ledger and remove what the session made; safe to call twice."""
         self._interruptions.restore()
         run = self.run
-        if run is not None and not run.closed:
-            run.closed = True
+        try:
+            if run is not None and not run.closed:
+                run.closed = True
+                self._close(run)
+        except (LedgerError, OSError) as error:
+            self.unclosed.append(text.unclosed(f"adjudicate {self.plan.name}", error))
+        finally:
+            self._resources.close()
+
+    def _close(self, run: GradingRun) -> None:
+        try:
             with held():
                 totals = run.journal.close()
-            if self.plan.is_paid:
-                ledgers.closed(
-                    self.folder,
-                    run.journal.run_id,
-                    head=run.journal.head,
-                    attempts=0,
-                    spent_usd=money.total(totals.spent, totals.reserved),
-                    at=time_text(now()),
-                )
-            self._heads.closed(run.journal)
-        self._resources.close()
+        finally:
+            run.journal.release()
+        if self.plan.is_paid:
+            ledgers.closed(
+                self.folder,
+                run.journal.run_id,
+                head=run.journal.head,
+                attempts=0,
+                spent_usd=money.total(totals.spent, totals.reserved),
+                at=time_text(now()),
+            )
+        self._heads.closed(run.journal)
 
     def summaries(self, *, dry: bool) -> list[tuple[str, list[str]]]:
         """Return title and lines of what the terminal shows at the end."""
@@ -159,7 +175,8 @@ class Grading:
         controls = self.run.controls if self.run else 0
         title, lines = grading_text.summary(self.plan, found, summary, controls)
         signed_lines = self._heads.lines.get(self.run.journal.path, ()) if self.run else ()
-        return [(title, [*lines[:-1], *signed_lines, lines[-1]])]
+        parts = [(title, [*lines[:-1], *signed_lines, lines[-1]])]
+        return [(text.NOT_CLOSED, self.unclosed), *parts] if self.unclosed else parts
 
 
 class Adjudication:
@@ -182,6 +199,8 @@ class Adjudication:
             given = run.grade(self._case)
         except AdmissionError as refusal:
             failure = str(refusal)
+        except (LedgerError, OSError) as error:
+            failure = f"{self.blind_id} not graded, what was reserved for it stays: {error}"
         else:
             totals = run.journal.totals()
             line = grading_text.line(self._grading.plan, self.blind_id, given, totals)
@@ -234,7 +253,7 @@ def _opening(plan: GradingPlan, ground: Ground) -> dict[str, Any]:
     }
 
 
-def _record(plan: GradingPlan, journal: GradeJournal) -> LedgerRecord:
+def _record(plan: GradingPlan, journal: Journal) -> LedgerRecord:
     return LedgerRecord(
         run_id=journal.run_id,
         series_id=str(plan.opening["seriesId"]),

@@ -64,7 +64,7 @@ def open_run(
 
     if plan.recorded is not None:
         journal = _reopen(plan, plan.recorded, opening_fields(plan, prepared), clock)
-        _begin_or_close(journal, begin)
+        begin_or_close(journal, begin)
     else:
         journal = Journal.create(
             plan.ledger or rehearsal_path(plan, project, clock()),
@@ -78,7 +78,7 @@ def open_run(
     return StudyRun(plan, prepared, journal, base_url, spare)
 
 
-def _begin_or_close(journal: Journal, begin: Callable[[Journal], None]) -> None:
+def begin_or_close(journal: Journal, begin: Callable[[Journal], None]) -> None:
     """Begin a further run; one that does not is closed, since lines are never taken back."""
     try:
         begin(journal)

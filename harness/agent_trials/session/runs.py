@@ -179,10 +179,7 @@ class Runs:
                 self._heads.closed(run.journal)
         except (LedgerError, OSError) as error:
             run.journal.release()
-            self.unclosed.append(
-                f"{run.plan.name} is not closed: {error}; what was reserved and not settled stays"
-                " reserved, and its ledger is given to the next run as --prior-ledger"
-            )
+            self.unclosed.append(text.unclosed(run.plan.name, error))
 
     def summaries(self) -> list[tuple[str, list[str]]]:
         """Return title and lines of each run's summary, and why others were not rehearsed."""
@@ -190,7 +187,7 @@ class Runs:
         if self.skipped:
             lines = [f"{name}: {why}" for name, why in self._skipped_lines()]
             parts.insert(0, ("agent-trials: NOT REHEARSED", lines))
-        return [("agent-trials: NOT CLOSED", self.unclosed), *parts] if self.unclosed else parts
+        return [(text.NOT_CLOSED, self.unclosed), *parts] if self.unclosed else parts
 
     def _skipped_lines(self) -> Iterator[tuple[str, str]]:
         for (folder, phase), why in self.skipped.items():

@@ -30,6 +30,7 @@ TOKENS = (
     ("cache write", "cacheCreationInputTokens"),
     ("output", "outputTokens"),
 )
+NOT_CLOSED = "agent-trials: NOT CLOSED"
 REHEARSAL = "REHEARSAL (scripted local model, no cost)"
 
 
@@ -151,6 +152,14 @@ def summary(plan: RunPlan, found: Summary, path: Path) -> tuple[str, list[str]]:
     lines += _extrapolation(plan, found)
     lines += [f"head {found.head}", str(path)]
     return f"agent-trials: {mode}: {plan.name}", lines
+
+
+def unclosed(name: str, error: Exception) -> str:
+    """Return what to say of a run whose ledger cannot be closed."""
+    return (
+        f"{name} is not closed: {error}; what was reserved and not settled stays reserved, and its"
+        " ledger is given to the next run as --prior-ledger"
+    )
 
 
 def _counts(found: Summary) -> str:
