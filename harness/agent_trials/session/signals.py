@@ -37,12 +37,27 @@ class Interruptions:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Keep interruptions waiting while a settlement is written."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
+    """Keep interruptions waiting while something is written; they come when it stands.
+
+    A signal mask would not do: it is one thread's, and where another thread takes the signal,
+    Python raises in the main thread all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: waiting.append(number))
+        for number in HELD
+        if signal.getsignal(number) not in {None, signal.SIG_IGN}
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for arrived in waiting[:1]:
+            signal.raise_signal(arrived)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
