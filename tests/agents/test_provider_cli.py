@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,9 @@ from agent_trials.agents.provider_request import Job
 from agent_trials.ledger.chain import LINE_BYTES
 from agent_trials.records import AttemptRequest, AttemptResult, SealedCorpus, Status
 from agent_trials.study.settings import ProviderSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SCRIPT = Path(fake_cli.__file__).with_name("fake_provider.py")
 ARGV = (sys.executable, "-IS", str(SCRIPT))
@@ -129,6 +132,21 @@ def test_the_value_of_an_allowed_variable_is_blotted_out(
 
     assert "the-value-of-a-key" not in str(result.private)
     assert b"the-value-of-a-key" not in result.artifacts["transcript"]
+
+
+@pytest.mark.parametrize("escape", [json.dumps, lambda text: json.dumps(text).replace("/", "\\/")])
+def test_a_value_is_blotted_out_as_json_writes_it(
+    operator: dict[str, str], folder: Path, escape: Callable[[str], str]
+) -> None:
+    value = 'a"quote\\and/ü'
+
+    result = ask(
+        operator | {"A_KEY": value}, folder, {"write": f'{{"answer":{escape(value)}}}'},
+        allowlist=("A_KEY",),
+    )  # fmt: skip
+
+    assert set(result.private["answer"]) == {"*"}
+    assert b"quote" not in result.artifacts["transcript"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ What it says of its own success changes no status.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from dataclasses import dataclass, replace
@@ -289,5 +290,14 @@ def _without(data: bytes, secrets: Iterable[str]) -> bytes:
     """Return the bytes with the values of allowlisted variables blotted out, if they are long."""
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
-            data = data.replace(secret.encode(), b"*" * len(secret.encode()))
+            for form in sorted(_forms(secret), key=len, reverse=True):
+                data = data.replace(form, b"*" * len(form))
     return data
+
+
+def _forms(secret: str) -> set[bytes]:
+    """Return a value as it is, and as text of JSON: with a quote, say, behind a backslash."""
+    plain = secret.encode("utf-8", "surrogateescape")
+    texts = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+    escaped = {each.encode("utf-8", "surrogateescape") for each in texts}
+    return {plain} | escaped | {each.replace(b"/", b"\\/") for each in escaped}
