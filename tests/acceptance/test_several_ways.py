@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,6 +205,36 @@ def test_every_task_is_asked_of_every_model_in_one_wording_per_pair(slotted: Lab
     opening = openings(slotted.ledger)
     assert "tasks" not in opening["transportSettings"]
     assert str(slotted.folder) not in slotted.ledger.read_text("utf-8")
+
+
+def test_each_of_two_models_over_the_cli_is_charged_at_its_own_prices(lab: Lab) -> None:
+    fake = fake_cli.install(lab.root / "bin")
+    lab.study(transport="cli", resume="skip-recorded")
+    models = "".join(
+        f'[[models]]\nid = "{name}"\nmodel = "{model}"\n'
+        "[[models.prices]]\nabove_prompt_tokens = 0\n"
+        f'input = "{rate}"\noutput = "{rate}"\ncache_read = "{rate}"\n'
+        f'cache_write_5m = "{rate}"\ncache_write_1h = "{rate}"\n'
+        for name, model, rate in (
+            ("low-cost", "claude-haiku-5-5", "0.10"),
+            ("reference", "claude-sonnet-5", "0.30"),
+        )
+    )
+    rewritten(lab, ("[[arms]]", f"{models}\n[[arms]]"))
+    lab.freeze()
+    run = (*lab.paid_arguments(), "--claude-bin", str(fake.path))
+    environment = lab.paid_environment | {"STUDY_MODEL": "claude-haiku-5-5,claude-sonnet-5"}
+
+    shown = lab.pytest(*run, **environment)
+    again = lab.pytest(*run, "--resume", **environment)
+
+    assert (shown.code, again.code) == (0, 0), shown.text + again.text
+    seen = lab.show()["observations"]
+    asked = [each["argv"][each["argv"].index("--model") + 1] for each in fake.starts]
+    assert [each["model"] for each in seen] == asked
+    computed = {each["model"]: Decimal(each["computedCostUsd"]) for each in seen}
+    assert set(computed) == {"claude-haiku-5-5", "claude-sonnet-5"}
+    assert computed["claude-sonnet-5"] == 3 * computed["claude-haiku-5-5"]
 
 
 def test_a_check_whose_program_is_not_there_is_named_before_any_attempt(slotted: Lab) -> None:
