@@ -65,7 +65,7 @@ def openings(ledger: Path) -> dict[str, Any]:
 
 
 def verified(lab: Lab, ledger: Path, report: Path) -> None:
-    """Publish a ledger with its report, as a stranger then verifies them."""
+    """Publish a ledger with its report; a stranger verifies both, and makes the report anew."""
     into = lab.outside / "bundle"
     options = ("--into", str(into), "--report", str(report))
     made = lab.command("agent-trials", "bundle", str(ledger), *options)
@@ -74,6 +74,10 @@ def verified(lab: Lab, ledger: Path, report: Path) -> None:
     assert found.code == 0, found.text
     assert "summary.json: every figure follows from the ledger" in found.out
     assert "report/summary.json: its head and its rows follow from the ledger" in found.out
+    anew = lab.outside / "anew"
+    lab.command("agent-trials", "report", str(into / "ledger.jsonl"), "--into", str(anew))
+    theirs, ours = (json.loads((each / "summary.json").read_bytes()) for each in (anew, report))
+    assert theirs["providers"] == ours["providers"] is not None
 
 
 def test_a_comparison_of_transports_says_so_and_takes_both_ways(lab: Lab) -> None:
