@@ -114,3 +114,22 @@ def test_the_dry_run_of_the_real_study_shows_thirty_attempts() -> None:
     assert "30 attempts" in done.stdout
     assert done.stdout.count("test_attempt[full/") == 30
     assert "networkCalls: 0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("-m", "evaluate and full"), "it names attempts and the job evaluate at once"),
+        (("-m", "evaluate", "--resume"), "evaluate always goes on where it ended"),
+        (("-m", "full", "--controls"), "it is an option of evaluate"),
+        (("-m", "evaluate", "--approve-budget"), "costs no money"),
+    ],
+    ids=["attempts too", "resume", "attempts with controls", "budget"],
+)
+def test_an_evaluation_is_a_command_of_its_own(
+    trial: Trial, arguments: tuple[str, ...], what: str
+) -> None:
+    refused = trial.pytest(*arguments, "--ledger", str(trial.ledger))
+
+    assert refused.returncode == 4
+    assert what in refused.stderr

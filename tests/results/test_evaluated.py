@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 
 import evaluated_ledgers as mended
 from agent_trials import canonical
 from agent_trials.results import record, render_html, render_markdown, report, result_artifact
 from agent_trials.results.rows_from_ledger import grades_of
+from agent_trials.results.show import to_show_json, to_text
+from agent_trials.results.summary import summarise
 from agent_trials.session.evaluation_run import folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from evaluated_ledgers import Mended
+
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +156,13 @@ def test_both_renderings_show_the_tables(made: Mended, document: dict[str, Any])
         assert words in page
         assert words in text
     assert folder(made.ledger).name not in page + text
+
+
+def test_a_ledger_is_shown_with_its_reports(made: Mended) -> None:
+    schema = json.loads((ROOT / "docs" / "show.schema.json").read_text("utf-8"))
+    shown = summarise(made.ledger)
+    document = to_show_json(shown)
+    jsonschema.validate(document, schema)
+
+    assert [each["arm"] for each in document["evaluations"]] == ["native", "tool"]
+    assert "patches arm tool: 6 resolved" in to_text(shown)

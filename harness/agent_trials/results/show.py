@@ -51,6 +51,7 @@ def to_show_json(summary: Summary) -> dict[str, Any]:
             for each in summary.half_pairs
         ],
         "grades": [_grade(each) for each in summary.grades],
+        "evaluations": [{**_place(line), "at": line.at} for line in summary.evaluations],
         "head": summary.head,
         "open": summary.is_open,
         "tornBytes": summary.torn_bytes,
@@ -139,13 +140,7 @@ def _lines(summary: Summary) -> Iterator[str]:
         kept = "" if state == "in flight" else ", cut off and never settled"
         figures = f"{line.fields['amountUsd']} USD reserved{kept}{again}"
         yield _row(state, Cell.from_json(line.fields), figures)
-    for word, wanted in (("grades", False), ("controls", True)):
-        lines = [each.line.fields for each in summary.grades]
-        found = Counter(
-            str(fields["outcome"]) for fields in lines if ("control" in fields) is wanted
-        )
-        if found:
-            yield f"{word:<7} {', '.join(f'{found[name]} {name}' for name in sorted(found))}"
+    yield from _judged(summary)
     for line in summary.refused:
         needed, available = line.fields["neededUsd"], line.fields["availableUsd"]
         why = f"needed {needed} USD of {available} USD left ({line.fields['reason']})"
@@ -158,6 +153,22 @@ def _lines(summary: Summary) -> Iterator[str]:
     if summary.torn_bytes:
         yield f"torn    {summary.torn_bytes} bytes behind the last line were never written"
     yield f"head    {summary.head}"
+
+
+def _judged(summary: Summary) -> Iterator[str]:
+    """Yield what graders and official evaluations came to."""
+    for word, wanted in (("grades", False), ("controls", True)):
+        lines = [each.line.fields for each in summary.grades]
+        found = Counter(
+            str(fields["outcome"]) for fields in lines if ("control" in fields) is wanted
+        )
+        if found:
+            yield f"{word:<7} {', '.join(f'{found[name]} {name}' for name in sorted(found))}"
+    for line in summary.evaluations:
+        kind = "control" if "control" in line.fields else "arm"
+        classes = Counter(line.fields["classes"].values())
+        counts = ", ".join(f"{classes[name]} {name}" for name in sorted(classes))
+        yield f"patches {kind} {line.fields[kind]}: {counts}"
 
 
 def _fate(run: Run, summary: Summary) -> str:

@@ -76,6 +76,7 @@ class Summary:
     is_open: bool
     torn_bytes: int
     grades: tuple[GradeShown, ...] = ()
+    evaluations: tuple[Line, ...] = ()
 
     @property
     def in_flight(self) -> tuple[Line, ...]:
@@ -163,6 +164,7 @@ def summarise(
         is_open=is_running,
         torn_bytes=reading.torn,
         grades=tuple(found.grades),
+        evaluations=tuple(found.evaluations),
     )
 
 
@@ -227,12 +229,15 @@ class _Found:
     settled: list[tuple[Cell, Line, Line]] = field(default_factory=list)
     refused: list[Line] = field(default_factory=list)
     grades: list[GradeShown] = field(default_factory=list)
+    evaluations: list[Line] = field(default_factory=list)
 
     def take(self, line: Line) -> None:
         self.first = self.first or line
         if line.event in {Event.GRADE_SETTLED, Event.ADJUDICATED}:
             self._grade(line)
-        if line.event == Event.PREFLIGHT_PASSED:
+        if line.event == Event.EVALUATED:
+            self.evaluations.append(line)
+        elif line.event == Event.PREFLIGHT_PASSED:
             self.preflight = self.preflight or line.fields
         elif line.event == Event.PAIR_ADMITTED:
             cells = map(Cell.from_json, line.fields["cells"])
