@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_trials.agents import codex_reading, codex_schema
+import fake_codex
+from agent_trials.agents import codex_reading, codex_reply, codex_schema, provider_reply
 from agent_trials.agents.cli_rules import ProcessFacts
 from agent_trials.agents.codex_rules import CODES, Expected, ExpectedServer
 from agent_trials.agents.codex_usage import Usage
@@ -400,6 +401,24 @@ def test_every_semantic_field_is_required(name: str) -> None:
 )  # fmt: skip
 def test_a_value_outside_of_the_contract_breaks_the_schema(change: dict[str, Any]) -> None:
     assert list(codex_schema.problems({**GOOD, **change}, codex_schema.OUTPUT))
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [{"acceptanceChecksPassed": 3, "acceptanceChecksTotal": 2}, {"searchHitRate": 1e-20}],
+    ids=["more passed than there are", "a rate beyond all measure"],
+)
+def test_an_answer_that_contradicts_itself_costs_no_tokens_their_place(
+    measured: dict[str, Any],
+) -> None:
+    """It fits the schema; the harness would refuse a reply with it, the CLI's counts included."""
+    whole = json.loads(fake_codex.answer())["measurements"]
+    text = fake_codex.answer(measurements=whole | measured)
+    reading = read(run(answer=text), replace(PLAIN, schema=codex_schema.OUTPUT))
+    reply = provider_reply.read(json.dumps(codex_reply.of_reading(reading)).encode())
+
+    assert (reading.status, reading.codes) == (Status.FAILED, ("answer-breaks-schema",))
+    assert (reply.input_tokens, reply.output_tokens) == (4300, 60)
 
 
 def test_a_schema_with_a_keyword_that_is_not_checked_is_refused() -> None:

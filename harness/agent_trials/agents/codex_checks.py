@@ -118,7 +118,8 @@ def of_answer(answer: str | None, expected: Expected) -> Iterator[Finding]:
         if problem:
             yield Finding("answer-not-json", problem)
         else:
-            for each in codex_schema.problems(value, expected.schema):
+            broken = list(codex_schema.problems(value, expected.schema))
+            for each in broken or codex_schema.contradictions(value):
                 yield Finding("answer-breaks-schema", each)
 
 

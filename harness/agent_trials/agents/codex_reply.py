@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agent_trials.agents import codex_schema
 from agent_trials.records import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from agent_trials.agents.codex_reading import Reading
 
 
 def of_reading(reading: Reading) -> dict[str, Any]:
     """Return the reply of a run that was started."""
-    reply = _semantic(reading.value) | _tokens(reading)
+    said = {} if reading.value is None else codex_schema.observed(reading.value)
+    reply = said | _tokens(reading)
     measured = dict(reading.measurements) | reply.pop("measurements", {})
     if reading.usage is not None and reading.usage.reasoning is not None:
         measured["reasoningOutputTokens"] = reading.usage.reasoning
@@ -38,14 +40,6 @@ def of_reading(reading: Reading) -> dict[str, Any]:
 def execution(status: Status, codes: Iterable[str]) -> dict[str, Any]:
     """Return why an attempt is not completed."""
     return {"status": status.value, "problems": list(codes)}
-
-
-def _semantic(value: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the model's fields; a measurement that it did not observe is left out."""
-    if value is None:
-        return {}
-    measured = {name: each for name, each in value["measurements"].items() if each is not None}
-    return {**value, "measurements": measured}
 
 
 def _tokens(reading: Reading) -> dict[str, Any]:

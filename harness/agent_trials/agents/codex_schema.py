@@ -12,8 +12,9 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from agent_trials.agents import provider_reply
 from agent_trials.agents.cli_stream import DEEPEST, is_deeper
-from agent_trials.agents.provider_reply import MOST_EVIDENCE, WHOLE, WORDS
+from agent_trials.agents.provider_reply import MOST_EVIDENCE, WHOLE, WORDS, InvalidReplyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,6 +81,23 @@ def parse(answer: str) -> tuple[Any, str | None]:
     except (ValueError, RecursionError) as error:
         return None, str(error)
     return (None, "nested too deep") if is_deeper(value, DEEPEST) else (value, None)
+
+
+def observed(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer that fits, without the measurements that the model did not make."""
+    measured = value.get("measurements", {}).items()
+    return {**value, "measurements": {name: each for name, each in measured if each is not None}}
+
+
+def contradictions(value: Mapping[str, Any]) -> Iterator[str]:
+    """Iterate over what no schema can say and the provider contract refuses, at most one.
+
+    A reply with it would be refused as a whole, and with it the tokens that the CLI counted.
+    """
+    try:
+        provider_reply.read(json.dumps(observed(value)).encode())
+    except InvalidReplyError as error:
+        yield str(error)
 
 
 def problems(value: Any, schema: Mapping[str, Any], where: str = "answer") -> Iterator[str]:  # noqa: ANN401 - any JSON value
