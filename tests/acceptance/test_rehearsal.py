@@ -139,6 +139,22 @@ def test_needs_neither_freeze_nor_requirement(http: Lab) -> None:
     assert opened["frozen"] is False
 
 
+def test_goes_on_with_a_study_that_changed_since_its_freeze_and_says_so(http: Lab) -> None:
+    """A paid run refuses it, and what a rehearsal calls frozen must be what was frozen."""
+    http.freeze()
+    path = http.folder / "study.toml"
+    path.write_text(path.read_text("utf-8").replace("are data.", "are law."), encoding="utf-8")
+
+    dry = http.pytest("evals", "-m", "pilot", "--collect-only")
+    shown = http.pytest("evals", "-m", "pilot", "--root", f"handbook={http.checkout}")
+
+    for outcome in (dry, shown):
+        assert outcome.code == 0, outcome.text
+        assert "(frozen, CHANGED SINCE)" in outcome.out
+        assert "changed since the freeze: study.toml: instructions" in outcome.out
+    assert b'"frozen":false' in http.rehearsals()[-1].read_bytes()
+
+
 def test_takes_a_ledger_for_one_phase_of_one_study_only(http: Lab) -> None:
     shown = http.pytest(
         "evals", "-m", "pilot or full", "--root", f"handbook={http.checkout}",

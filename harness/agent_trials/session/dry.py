@@ -79,6 +79,7 @@ def _row(selected: Selected, options: Options, plan: Plan) -> dict[str, str]:
         "arms": ", ".join(arms),
         "reserved": "operator's choice" if total is None else money.text(total),
         "cap": f"{options.cap} USD" if options.cap else "not set (STUDY_BUDGET_USD)",
-        "series": f"series {standing.series_id}{'' if standing.frozen else ' (not frozen)'}",
+        "series": f"series {standing.series_id} ({text.standing(standing)})",
+        "changed": "\n".join(text.changed(standing)),
         "checkouts": ", ".join(sorted(set(options.roots) & set(manifest.repositories))),
     }

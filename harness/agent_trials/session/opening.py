@@ -200,7 +200,7 @@ def planned_fields(plan: RunPlan) -> dict[str, Any]:
         "phase": plan.phase,
         "scored": manifest.phases[plan.phase].scored,
         "seriesId": frozen.series_id,
-        "frozen": frozen.frozen,
+        "frozen": frozen.frozen and not frozen.changed,
         "amendment": frozen.amendment,
         "folderDigest": frozen.folder_digest,
         **_sample(plan),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agent_trials.session.admission import RunPlan
     from agent_trials.session.resuming import Recorded
     from agent_trials.session.run import Settled
+    from agent_trials.study.frozen import Frozen
     from agent_trials.study.settings import Manifest
 
 TOKENS = (
@@ -37,9 +38,7 @@ REHEARSAL = "REHEARSAL (scripted local model, no cost)"
 def heading(plan: RunPlan, head: str) -> list[str]:
     """Return the header lines of a run that may start."""
     mode = "PAID RUN" if plan.mode == "paid" else REHEARSAL
-    frozen = plan.frozen
-    state = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
-    series = f"{frozen.series_id} ({state if frozen.frozen else 'not frozen'})"
+    series = f"{plan.frozen.series_id} ({standing(plan.frozen)})"
     attempts = counted(len(plan.remaining), "attempt")
     total = money.text(plan.total_usd(plan.remaining))
     cap = money.text(plan.cap_usd)
@@ -48,6 +47,7 @@ def heading(plan: RunPlan, head: str) -> list[str]:
         f"agent-trials: reserves at most {total} USD, cap {cap} USD, series {series}",
         *_further(plan, total),
         f"agent-trials: head {head}",
+        *(f"agent-trials: {line}" for line in changed(plan.frozen)),
         *(f"agent-trials: {line}" for line in compared(plan.study.manifest, plan.phase)),
         *(f"agent-trials: {line}" for line in phases.sampled(plan.study.manifest, plan.phase)),
         *(f"agent-trials: {line}" for prior in plan.priors for line in _prior(prior)),
@@ -60,6 +60,21 @@ def _further(plan: RunPlan, total: str) -> list[str]:
     if plan.study.manifest.follow_up is None:
         return []
     return [f"agent-trials: follow-up turns reserve at most as much again ({total} USD)"]
+
+
+def standing(frozen: Frozen) -> str:
+    """Return in a word or two how the study stands against its lock."""
+    if not frozen.frozen:
+        return "not frozen"
+    state = f"frozen, amendment {frozen.amendment}" if frozen.amendment else "frozen"
+    return f"{state}, CHANGED SINCE" if frozen.changed else state
+
+
+def changed(frozen: Frozen) -> list[str]:
+    """Return the line that names what differs from the lock; none where nothing does."""
+    if not frozen.changed:
+        return []
+    return [f"changed since the freeze: {', '.join(frozen.changed)}; a paid run needs an amendment"]
 
 
 def compared(manifest: Manifest, phase: str) -> list[str]:
@@ -228,7 +243,7 @@ def dry_run(rows: Sequence[Mapping[str, str]]) -> list[str]:
     lines = []
     for row in rows:
         lines.append(f"{row['name']}: {row['attempts']} ({row['shape']}), arms {row['arms']}")
-        for facts in ("compared", "sampled"):
+        for facts in ("compared", "sampled", "changed"):
             lines += [f"  {line}" for line in row.get(facts, "").splitlines()]
         lines.append(f"  reserves at most {row['reserved']} USD; cap {row['cap']}; {row['series']}")
         if row.get("checkouts"):
