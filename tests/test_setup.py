@@ -104,10 +104,10 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     folder, path = tmp_path / "the project", tmp_path / "bin"
-    (folder / "evals/quickstart").mkdir(parents=True)
     path.mkdir()
-    (folder / PINS_CODEX).parent.mkdir(parents=True)
-    for name in ("Makefile", "pyproject.toml", "evals/quickstart/study.toml", PINS_CODEX):
+    studies = (f"evals/{name}/study.toml" for name in ("quickstart", "agent_task"))
+    for name in ("Makefile", "pyproject.toml", *studies, PINS_CODEX):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / ".ci", folder / ".ci")
     for name in [*TOOLS, "chmod", "make"]:
@@ -254,9 +254,9 @@ def test_a_failed_pilot_fails_make(desk: Desk, failing: str) -> None:
     assert desk.recorded()[-1].endswith(failing)
 
 
-ELSEWHERE = " ".join(
-    f"--ignore=tests/{name}"
-    for name in ("real_cli", "real_codex", "browser", "acceptance", "evals")
+ELSEWHERE = (
+    "--ignore=tests/real_cli --ignore=tests/real_codex --ignore=tests/real_swebench"
+    " --ignore=tests/browser --ignore=tests/acceptance --ignore=tests/evals"
 )
 CORE = [
     "python -m venv .venv",
@@ -328,6 +328,8 @@ def test_the_gate_runs_every_part_after_the_core(desk: Desk) -> None:
     assert "the sequence ran" in ran.stdout
     assert "python -m pytest tests/browser" in recorded
     assert "python -m pytest -n auto tests/acceptance tests/evals" in recorded
+    assert "python -m pytest tests/real_swebench" in recorded
+    assert "python benchmarks/collection.py 7" in recorded
     assert any("--ignore=tests/evals --cov=agent_trials" in line for line in recorded)
 
 

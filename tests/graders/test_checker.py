@@ -223,7 +223,7 @@ def test_the_command_fills_parameters_into_the_set_up(graded: proof.Graded) -> N
     odd = CliRunner().invoke(cli.main, [*arguments, "--param", "produkt=true"])
     alone = CliRunner().invoke(cli.main, [*arguments[:2], "--param", "product=true"])
 
-    assert "NOT PROVED" in without.output
+    assert "give --param product=VALUE (it)" in without.stderr
     assert "red where it must be" in given.output
     assert "did you mean 'product'" in odd.stderr
     assert "--param is for the set-up of --tasks" in alone.stderr
