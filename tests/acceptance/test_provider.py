@@ -124,9 +124,12 @@ def refused(study: Lab, records: Path, *arguments: str, sentence: str) -> None:
 def test_what_is_wrong_with_the_commands_is_named_before_any_attempt(
     study: Lab, records: Path
 ) -> None:
-    path = configured(study, records, scenarioIds=["other"])
+    path = configured(study, records, scenarioIds=["docs-mpc"])
     option = ("--providers", str(path))
-    refused(study, records, *option, sentence="no provider answers for claude-haiku-5-5 in docs")
+    missing = (
+        "no provider answers for claude-haiku-5-5 in docs-mcp (the file has claude-haiku-5-5 in"
+    )
+    refused(study, records, *option, sentence=missing)
 
     path = configured(study, records, command="./gone")
     refused(study, records, *option, sentence="'./gone' for docs-mcp is no executable")

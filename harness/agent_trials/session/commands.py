@@ -10,6 +10,7 @@ A rehearsal starts none of them: a stand-in of ours answers in every arm.
 
 from __future__ import annotations
 
+import difflib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,7 +171,8 @@ def _resolve(
     for each in wanted:
         provider = configuration.of(each.model, each.scenario)
         if provider is None:
-            what = f"no provider answers for {each.model} in {each.scenario}"
+            near = _near(configuration, each)
+            what = f"no provider answers for {each.model} in {each.scenario}{near}"
             remedy = "add one, with the arm (or its scenario) among its scenarioIds"
             problems.append(Problem(str(path), what, remedy))
             continue
@@ -183,6 +185,15 @@ def _resolve(
             continue
         found.append(Resolved(each.arm, provider, str(program), configuration.digest))
     return tuple(found), problems
+
+
+def _near(configuration: Configuration, wanted: _Wanted) -> str:
+    """Return what the file has that is written nearly so, in brackets."""
+    mapped = [
+        f"{each.modelId} in {arm}" for each in configuration.providers for arm in each.scenarioIds
+    ]
+    near = difflib.get_close_matches(f"{wanted.model} in {wanted.scenario}", mapped, n=1)
+    return f" (the file has {near[0]})" if near else ""
 
 
 def _fixed(
