@@ -154,7 +154,7 @@ def test_refuses_without_a_ledger_and_with_a_phase(lab: Lab, answered: Path) -> 
 
     assert (missing.code, both.code, elsewhere.code) == (4, 4, 4)
     assert "grading needs the ledger of the attempts" in missing.err
-    assert "grade by itself" in both.err
+    assert "do it by itself: -m adjudicate" in both.err
     assert "it is an option of adjudicate" in elsewhere.err
 
 

@@ -119,7 +119,7 @@ def test_the_dry_run_of_the_real_study_shows_thirty_attempts() -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("-m", "evaluate and full"), "it names attempts and the job evaluate at once"),
+        (("-m", "evaluate or full"), "it names attempts and the job evaluate at once"),
         (("-m", "evaluate", "--resume"), "evaluate always goes on where it ended"),
         (("-m", "full", "--controls"), "it is an option of evaluate"),
         (("-m", "evaluate", "--approve-budget"), "costs no money"),
