@@ -134,11 +134,13 @@ def test_the_table_of_options_names_every_option_of_the_plugin_and_no_other() ->
     """What is not in it would be found by nobody who reads about the project first."""
     parser = pytest.Parser(_ispytest=True)
     options.add_options(parser)
-    ours = {name for group in parser._groups for option in group.options for name in option.names()}
+    found = [option for group in parser._groups for option in group.options]
+    ours = {name for option in found for name in option.names()}
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8").split("## Options", 1)[1]
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `--")]
 
     assert {name for row in rows for name in re.findall(r"`(--[a-z-]+)", row)} == ours
+    assert all(str(option.dest).startswith("trials_") for option in found)
 
 
 def test_every_module_says_in_one_sentence_what_it_does() -> None:
