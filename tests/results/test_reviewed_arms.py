@@ -3,8 +3,10 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+import pytest
+
 from agent_trials.results.cost import Tag
-from agent_trials.results.reviewed import Stop, run_cost
+from agent_trials.results.reviewed import Review, Stop, run_cost
 from agent_trials.results.reviewed_arms import arm_figures, drops
 from reviewed_rows import PLAIN, REVIEWER, asks, attempt, ended, repaired, turn
 
@@ -29,6 +31,23 @@ def test_a_review_that_left_no_snapshot_costs_all_the_same() -> None:
     of = attempt("t1", REVIEWER, turn("0.30", passed=True, extra_reviews=(asks(),)))
 
     assert run_cost(of, SOFT_CAP) == Fraction("0.35")
+
+
+@pytest.mark.parametrize(
+    ("charged", "reviews", "whole"),
+    [("0.30", (asks(cost=Decimal("0.10")),), "0.60"), ("0.30", (), "0.60"),
+     ("0.10", (asks(cost=Decimal("0.10")), asks(cost=None)), "0.65")],
+    ids=["a call that brought no review", "events withheld", "a review without its event of cost"],
+)  # fmt: skip
+def test_every_call_of_the_product_is_in_the_cost_of_a_run_once(
+    charged: str, reviews: tuple[Review, ...], whole: str
+) -> None:
+    first = turn("0.20", passed=False, extra_reviews=reviews, side_cost=Decimal(charged))
+    of = attempt("t1", REVIEWER, first, turn("0.10", passed=True))
+
+    assert run_cost(of, SOFT_CAP) == Fraction(whole)
+    on_reviews = arm_figures([of], REVIEWER, soft_cap=SOFT_CAP).on_reviews
+    assert on_reviews == Fraction(whole) - Fraction("0.30")
 
 
 def test_a_turn_of_unknown_cost_makes_the_cost_unknown() -> None:

@@ -100,6 +100,12 @@ def test_a_review_beyond_the_stops_is_kept_apart() -> None:
     assert [each.reason for each in found.extra_reviews] == ["late"]
 
 
+def test_what_the_ledger_charged_for_the_product_is_known_without_its_events() -> None:
+    found = turn({**observation(), "sideCosts": {"chargedUsd": "0.29"}}, ())
+
+    assert found.side_cost == Decimal("0.29")
+
+
 def test_what_was_not_measured_is_missing() -> None:
     found = turn({**observation(), "costUsd": None, "stops": None, "checker": None}, ())
 

@@ -91,6 +91,7 @@ class Turn:
     """One user turn: the agent's own cost in it (USD, counted once), and the tree at its end.
 
     ``extra_reviews`` are reviews at no stop that left a snapshot; they cost all the same.
+    ``side_cost`` is what the ledger charged for every call of the product in the turn, USD.
     """
 
     cost: Number | None
@@ -98,6 +99,7 @@ class Turn:
     failed: tuple[str, ...] = ()
     stops: tuple[Stop, ...] = ()
     extra_reviews: tuple[Review, ...] = ()
+    side_cost: Number | None = None
     status: str = "completed"
     tokens: Mapping[str, int | None] = field(default_factory=dict)
     tool_calls: int | None = None
@@ -149,8 +151,20 @@ def review_cost(reviews: Iterable[Review], soft_cap: Number) -> Fraction:
     return sum(map(exact, costs), Fraction(0))
 
 
+def product_cost(turns: Iterable[Turn], soft_cap: Number) -> Fraction:
+    """Return what the product spent in turns, USD.
+
+    The larger of two sums holds in each: a call may cost and bring no review, a review may come
+    without the event of its cost, and where the product's events were withheld the charge remains.
+    """
+    return sum(
+        (max(exact(turn.side_cost or 0), review_cost(turn.reviews, soft_cap)) for turn in turns),
+        Fraction(0),
+    )
+
+
 def run_cost(attempt: Reviewed, soft_cap: Number) -> Fraction | None:
-    """Return what the attempt cost, USD: every turn of the agent and every review.
+    """Return what the attempt cost, USD: every turn of the agent and every call of the product.
 
     None if it was not run, or if a turn's cost was not measured.
     """
@@ -158,4 +172,4 @@ def run_cost(attempt: Reviewed, soft_cap: Number) -> Fraction | None:
     known = [exact(cost) for cost in costs if cost is not None]
     if not costs or len(known) < len(costs):
         return None
-    return sum(known, Fraction(0)) + review_cost(attempt.reviews, soft_cap)
+    return sum(known, Fraction(0)) + product_cost(attempt.turns, soft_cap)

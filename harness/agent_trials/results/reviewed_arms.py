@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_trials.results.cost import CostOutcome, CostPerCorrect, cost_per_correct
-from agent_trials.results.reviewed import TOKEN_CLASSES, review_cost, run_cost
+from agent_trials.results.reviewed import TOKEN_CLASSES, product_cost, run_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ArmFigures:
     """One arm's figures over the attempts that were run; money is USD.
 
-    ``spent`` is what is known to be spent, ``on_reviews`` the reviews' part of it, in which
+    ``spent`` is what is known to be spent, ``on_reviews`` the product's part of it, in which
     ``uncosted`` reviews count their soft cap. A sum is None if any of its parts is missing.
     """
 
@@ -68,7 +68,7 @@ def arm_figures(attempts: Iterable[Reviewed], arm: str, *, soft_cap: Number) -> 
         undecided=sum(each.passed is None for each in of),
         per_correct=per_correct,
         spent=per_correct.known_cost,
-        on_reviews=review_cost(reviews, soft_cap),
+        on_reviews=product_cost(turns, soft_cap),
         reviews=len(reviews),
         uncosted=sum(review.cost is None for review in reviews),
         follow_ups=sum(len(each.turns) - 1 for each in of),

@@ -146,12 +146,14 @@ def turn(
     for at, amount in zip(sent_back, spent[1:], strict=False):
         stops[at] = replace(stops[at], agent_cost_after=amount)
     cost = observation.get("costUsd")
+    side = (observation.get("sideCosts") or {}).get("chargedUsd")
     return Turn(
         cost=None if cost is None else Decimal(cost),
         passed=checked.get("passed"),
         failed=_failed(checked),
         stops=tuple(stops),
         extra_reviews=found[len(stops) :],
+        side_cost=None if side is None else Decimal(side),
         status=observation["status"],
         tokens={name: observation.get(field) for name, field in _FIELDS.items()},
         tool_calls=observation.get("toolCalls"),
