@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import select
+import shutil
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from agent_trials import cli
+from agent_trials.ledger.private import private_folder
+from agent_trials.results.judgement import _owed, _undecided
+from agent_trials.results.record import read
+from agent_trials.results.report import document
 from tree_lab import FAILS, PASSES, REPAIRED, TreeLab
 
 if TYPE_CHECKING:
@@ -160,7 +166,53 @@ def test_a_follow_up_that_does_not_fit_stops_the_run_as_incomplete(tmp_path: Pat
     assert (refused["turn"], refused["neededUsd"], refused["availableUsd"]) == (2, "0.1", "0.09")
     assert lab.events("run-stopped")[0]["reason"] == "budget"
     assert "incomplete, no evidence" in done.stdout
+    assert (_judged(lab.ledger)["owed"], _judged(lab.ledger)["outcome"]) == (1, "incomplete")
     assert not any(each.name.startswith("workspace") for each in lab.place.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("last", "owed", "said"),
+    [
+        (("attempt-settled", "plain", 1), 1, "further turns that were owed and not taken: 1"),
+        (("attempt-reserved", "plain", 2), 0, "0 of 1 planned pairs were run"),
+        (("attempt-settled", "review", 1), 0, None),
+    ],
+    ids=["killed before the follow-up", "killed within the follow-up", "run to its end"],
+)
+def test_what_a_killed_harness_left_is_incomplete_and_never_decided(
+    trial: tuple[TreeLab, str],
+    tmp_path: Path,
+    last: tuple[str, str, int],
+    owed: int,
+    said: str | None,
+) -> None:
+    """A ledger that ends there, as a reader finds it."""
+    found = _judged(_cut(trial[0].ledger, tmp_path / "run.jsonl", last))
+
+    assert found["owed"] == owed
+    assert found["undecided"] == 0
+    assert (said in found["reasons"] or said in found["text"]) if said else True
+    assert (found["outcome"] == "incomplete") is (said is not None)
+
+
+def _cut(ledger: Path, to: Path, last: tuple[str, str, int]) -> Path:
+    """Copy a ledger up to the last line of an event, an arm and a turn, with what is private."""
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    read = [json.loads(line) for line in lines]
+    places = [(each["event"], each.get("arm"), each.get("turn")) for each in read]
+    end = len(places) - places[::-1].index(last)
+    to.write_bytes(b"".join(lines[:end]))
+    shutil.copytree(private_folder(ledger), private_folder(to))
+    return to
+
+
+def _judged(ledger: Path) -> dict[str, Any]:
+    """Return what the verdict of a ledger comes to, and what of it keeps it from one."""
+    record = read(ledger)
+    (verdict,) = document(record)["verdicts"]
+    arms = {"plain", "review"}
+    own = {"owed": _owed(record, arms), "undecided": _undecided(record, arms)}
+    return {**verdict, **own, "text": " ".join(verdict["reasons"])}
 
 
 def _shown(lab: TreeLab, value: Any) -> str:  # noqa: ANN401 - what a process was given
@@ -228,6 +280,7 @@ def test_a_turn_whose_checker_was_interrupted_is_settled_without_a_verdict(
     found = lab.observations()[PLAIN_1]
     assert (found["status"], found["checker"]) == ("completed", None)
     assert [each["reason"] for each in lab.events("run-stopped")] == ["not-checked"]
+    assert (_judged(lab.ledger)["undecided"], _judged(lab.ledger)["outcome"]) == (1, "incomplete")
     assert not any(each.name.startswith("workspace") for each in lab.place.iterdir())
 
 
