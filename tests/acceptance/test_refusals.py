@@ -220,6 +220,21 @@ def test_a_key_that_cannot_be_sent_and_is_never_shown(lab: Lab, key: str) -> Non
     assert not lab.ledger.exists()
 
 
+@pytest.mark.parametrize("price", [None, "nan", "0", "-1", "1e400"])
+def test_a_price_that_is_none(lab: Lab, fake: FakeCli, price: str | None) -> None:
+    """Where the study leaves a rate to the operator, a paid run cannot do without a real one."""
+    path = lab.folder / "study.toml"
+    lab.study(transport="http")
+    left = path.read_text("utf-8").replace('per_million = "2.50"', 'per_million = "operator"')
+    path.write_text(left, encoding="utf-8")
+    lab.freeze()
+    key = {"ANTHROPIC_API_KEY": "sk-dummy-0123456789"}
+    given = {} if price is None else {"STUDY_OUTPUT_USD_PER_MILLION": price}
+    sentence = "leaves transports.http.output_usd_per_million" if price is None else f"'{price}' is"
+
+    refused(lab, fake, lab.paid_arguments(), lab.paid_environment | key | given, sentence)
+
+
 def test_a_key_that_leaks_into_the_corpus(lab: Lab, fake: FakeCli) -> None:
     """A proposition of the answer key in an exported file, over a line break and in capitals."""
     lab.corpus({
