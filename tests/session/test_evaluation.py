@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -269,16 +268,45 @@ def test_other_rows_than_the_study_fixes_are_refused(tmp_path: Path) -> None:
         made.plan(parameters={"rows": str(rows_file(tmp_path))})
 
 
-def test_an_evaluation_over_its_deadline_leaves_no_verdict(tmp_path: Path) -> None:
-    hanging = json.dumps([sys.executable, "-c", "import time; time.sleep(60)", "{predictions}"])
-    told = json.dumps(mended.COMMAND)
-    also = hanging[:-1] + ', "{run_id}", "{dataset}"]'
-    fixed = 'image_set = "toy"\ndeadline_seconds = 1'
-    made = mended.make(tmp_path / "made", {told: also, 'image_set = "toy"': fixed})
+def test_a_report_of_an_evaluation_over_its_deadline_is_not_believed(tmp_path: Path) -> None:
+    """It was ended from outside; what it had written by then may be half of it."""
+    script = tmp_path / "hangs.py"
+    script.write_text(
+        "import pathlib, sys, time\n"
+        "place, run, source = sys.argv[1:4]\n"
+        "report = pathlib.Path(source).read_bytes()\n"
+        "pathlib.Path(place, f'mended-native.{run}.json').write_bytes(report)\n"
+        "time.sleep(60)\n",
+        encoding="utf-8",
+    )
+    words = ["{python}", str(script), "{reports}", "{run_id}", str(mended.RECORDED)]
+    hanging = json.dumps([*words, "{predictions}", "{dataset}"])
+    fixed = 'image_set = "toy"\ndeadline_seconds = 2'
+    made = mended.make(
+        tmp_path / "made", {json.dumps(mended.COMMAND): hanging, 'image_set = "toy"': fixed}
+    )
     run = made.run()
-    with pytest.raises(EvaluationError, match="still running after 1 seconds"):
+    with pytest.raises(EvaluationError, match="still running after 2 seconds"):
         run.evaluate(run.plan.subjects[0])
     run.close()
+
+    assert list(folder(made.ledger).glob("*/mended-native.*.json"))
+
+
+def test_a_verdict_that_lies_there_from_before_is_not_taken(made: Mended) -> None:
+    """The official evaluation answers a run id that it knows with what it said then."""
+    environ = {"PATH": "/usr/bin:/bin", "TOY_EVALUATOR": "no-docker"}
+    run = made.run(environ=environ)
+    native = run.plan.subjects[0]
+    old = folder(made.ledger) / f"{native.predictions.run_id}.native.1"
+    old.mkdir()
+    name = f"mended-native.{native.predictions.run_id}.json"
+    (old / name).write_bytes(mended.RECORDED.read_bytes())
+    with pytest.raises(EvaluationError, match="left no report"):
+        run.evaluate(native)
+    run.close()
+
+    assert not evaluated(made.ledger)
 
 
 @pytest.fixture
