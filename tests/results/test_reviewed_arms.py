@@ -58,6 +58,14 @@ def test_a_turn_of_unknown_cost_makes_the_cost_unknown() -> None:
     assert arm_figures([of], PLAIN, soft_cap=SOFT_CAP).per_correct.tag is Tag.MISSING
 
 
+def test_what_is_known_of_a_run_of_unknown_cost_is_spent() -> None:
+    """Its other turn was paid for, and so was the product."""
+    killed = turn(None, passed=False, extra_reviews=(asks(cost=Decimal("0.07")),))
+    of = attempt("t1", REVIEWER, killed, turn("0.20", passed=True))
+
+    assert arm_figures([of], REVIEWER, soft_cap=SOFT_CAP).spent == Fraction("0.27")
+
+
 def test_an_attempt_that_was_not_run_is_no_part_of_any_figure() -> None:
     of = [ended("t1", PLAIN, passed=True), attempt("t2", PLAIN)]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_trials.results.cost import CostOutcome, CostPerCorrect, cost_per_correct
+from agent_trials.results.numbers import exact
 from agent_trials.results.reviewed import TOKEN_CLASSES, product_cost, run_cost
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def arm_figures(attempts: Iterable[Reviewed], arm: str, *, soft_cap: Number) -> 
     of = [each for each in attempts if each.arm == arm and each.turns]
     turns = [turn for each in of for turn in each.turns]
     reviews = [review for each in of for review in each.reviews]
+    on_reviews = product_cost(turns, soft_cap)
     per_correct = cost_per_correct(
         CostOutcome(run_cost(each, soft_cap), each.passed) for each in of
     )
@@ -67,8 +69,8 @@ def arm_figures(attempts: Iterable[Reviewed], arm: str, *, soft_cap: Number) -> 
         first_passes=sum(each.passed_first is True for each in of),
         undecided=sum(each.passed is None for each in of),
         per_correct=per_correct,
-        spent=per_correct.known_cost,
-        on_reviews=product_cost(turns, soft_cap),
+        spent=sum((exact(turn.cost or 0) for turn in turns), on_reviews),
+        on_reviews=on_reviews,
         reviews=len(reviews),
         uncosted=sum(review.cost is None for review in reviews),
         follow_ups=sum(len(each.turns) - 1 for each in of),
