@@ -15,8 +15,10 @@ import pytest
 
 import fake_cli
 from agent_trials import canonical
+from agent_trials.graders import citations
+from agent_trials.graders.citations import Corpora
 from agent_trials.study import freeze, lock, manifest, schedule
-from doc_bridge_lab import NAMES, ROOT, STUDY, DocBridgeLab
+from doc_bridge_lab import NAMES, ROOT, STAND_INS, STUDY, DocBridgeLab
 from lab import Outcome
 
 if TYPE_CHECKING:
@@ -104,11 +106,13 @@ def test_each_arm_goes_first_in_nine_pairs(study: Study) -> None:
 def test_the_lock_and_the_protocol_hold_the_amendment(study: Study) -> None:
     entries = lock.read_lock(STUDY)
 
-    assert [entry.at[:10] for entry in entries] == ["2026-10-09", "2026-10-10"]
+    dates = [entry.at[:10] for entry in entries]
+    assert dates == ["2026-10-09", "2026-10-10", "2026-11-30"]
     (change,) = (each for each in entries[1].changes if each.field is not None)
     assert change.field == "repositories.agentskit-chat.pin"
     assert (OLD_PIN in str(change.old), NEW_PIN in str(change.new)) == (True, True)
-    assert "### A1 · 2026-10-10" in (STUDY / "PROTOCOL.md").read_text("utf-8")
+    protocol = (STUDY / "PROTOCOL.md").read_text("utf-8")
+    assert [f"### A{n} · {dates[n]}" in protocol for n in (1, 2)] == [True, True]
     assert freeze.state(study).problems() == []
 
 
@@ -206,6 +210,35 @@ def test_the_arms_differ_in_the_server_and_its_three_tools(
     assert set(filter(None, added.split(","))) == tools
     denied = treatment[treatment.index("--disallowedTools") + 1].split(",")
     assert {f"mcp__doc-bridge__{name}" for name in (*OTHERS, "retriever_query")} <= set(denied)
+
+
+def test_the_pilot_is_graded_by_the_registered_adjudicator(
+    lab: DocBridgeLab, cli: dict[str, Any]
+) -> None:
+    """The right answer, an empty one and the wrong one are told apart before an attempt is."""
+    del cli
+    root = f"--root=doc-bridge={lab.checkouts / 'doc-bridge'}"
+    ledger = str(lab.outside / "pilot.jsonl")
+
+    shown = lab.pytest("evals/doc_bridge", "-m", "adjudicate", "--ledger", ledger, root)
+
+    assert shown.code == 0, shown.text
+    assert "controls: 3 of 3 as expected" in shown.out
+    assert "0 pending" in shown.out
+    assert "claude-sonnet-5-5" in shown.out
+
+
+def test_the_control_answers_cite_lines_that_the_stand_in_has(study: Study) -> None:
+    """The pin's own page is not here; the stand-in says the same at the same lines."""
+    assert study.key is not None
+    entry = study.key.tasks["bridge-discovery"]
+    folder = STAND_INS / "corpora" / "doc-bridge"
+    corpus = Corpora({path: (folder / path).read_text("utf-8") for path in entry.sources})
+
+    for answer, places in ((entry.reference, 4), (entry.wrong, 3)):
+        assert answer is not None
+        checked = citations.check(citations.find(answer, corpus), corpus)
+        assert [each.finding for each in checked] == [citations.Finding.EXISTS] * places
 
 
 def test_the_engine_is_recorded_by_revision_and_digest(
