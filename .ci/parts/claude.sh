@@ -24,5 +24,5 @@ npm install --no-save --no-fund --no-audit --prefix .tools/mcp \
 [[ -x .tools/mcp/python/bin/python ]] || .venv/bin/python -m venv .tools/mcp/python
 .tools/mcp/python/bin/python -m pip install --quiet "mcp-server-git==2026.10.19"
 
-.venv/bin/python -m pytest tests/real_cli
+.venv/bin/python -m pytest -n auto --dist loadfile tests/real_cli
 PATH="$bin:$PATH" make pilot

@@ -16,4 +16,4 @@ if [[ "$("$bin/codex" --version 2>/dev/null </dev/null | awk 'NR == 1 { print $2
 fi
 "$bin/codex" --version </dev/null
 
-.venv/bin/python -m pytest tests/real_codex
+.venv/bin/python -m pytest -n auto --dist loadfile tests/real_codex

@@ -19,7 +19,8 @@ export IN_COMPANY=1
 
 "${pytest[@]}" evals -m pilot
 "${pytest[@]}" -n 2 --ignore=tests/real_cli --ignore=tests/real_codex --ignore=tests/browser \
-    --ignore=tests/acceptance --ignore=tests/evals --cov=agent_trials --cov-report=term:skip-covered
+    --ignore=tests/real_swebench --ignore=tests/acceptance --ignore=tests/evals
 # Whole sessions in which their hooks and ours meet; the other ones have a part of their own.
-"${pytest[@]}" -n 2 tests/acceptance/test_ordinary_runs.py tests/acceptance/test_rehearsal.py \
+"${pytest[@]}" -n 2 --cov=agent_trials --cov-report=term:skip-covered \
+    tests/acceptance/test_ordinary_runs.py tests/acceptance/test_rehearsal.py \
     tests/acceptance/test_paid_runs.py
