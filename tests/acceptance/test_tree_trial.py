@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from agent_trials import cli
 from agent_trials.ledger.private import private_folder
+from agent_trials.results.evidence import Finding
 from agent_trials.results.judgement import _owed, _undecided
 from agent_trials.results.record import read
 from agent_trials.results.report import document
@@ -193,6 +194,25 @@ def test_what_a_killed_harness_left_is_incomplete_and_never_decided(
     assert found["undecided"] == 0
     assert (said in found["reasons"] or said in found["text"]) if said else True
     assert (found["outcome"] == "incomplete") is (said is not None)
+
+
+def test_a_rule_on_what_a_product_said_decides_nothing_where_it_was_withheld(
+    trial: tuple[TreeLab, str], tmp_path: Path
+) -> None:
+    """Without its reviews no repair is credited: the verdict would be another one."""
+    last = ("attempt-settled", "review", 1)
+    ledger = _cut(trial[0].ledger, tmp_path / "run.jsonl", last)
+    path = private_folder(ledger) / "openings.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    finding = Finding(claim="c", against=(), supports=(), neither=("n",), figures={}, says="s")
+
+    (kept,) = document(read(ledger), study_rule=lambda _: finding)["verdicts"]
+    path.write_bytes(b"".join(each for each in lines if b'"sideEvents"' not in each))
+    (withheld,) = document(read(ledger), study_rule=lambda _: finding)["verdicts"]
+
+    assert kept["outcome"] != "not-decided"
+    assert withheld["outcome"] == "not-decided"
+    assert "withheld in 1 turns" in withheld["sentence"]
 
 
 def _cut(ledger: Path, to: Path, last: tuple[str, str, int]) -> Path:

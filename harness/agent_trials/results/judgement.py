@@ -3,7 +3,8 @@
 Looked at in this order:
     the frozen study cannot be read       not-decided
     the phase is not scored               not-scored
-    the study brings a rule of its own    not-executed, unless its code is trusted
+    the study brings a rule of its own    not-executed, unless its code is trusted;
+                                          not-decided, where what it decides on was withheld
     the named rule                        incomplete, against, for, no-evidence
 """
 
@@ -16,7 +17,7 @@ from agent_trials.ledger.openings import Openings
 from agent_trials.results import rules
 from agent_trials.results.evidence import Evidence
 from agent_trials.results.record import Fate
-from agent_trials.results.reviewed_rows import is_reviewed, reviewed
+from agent_trials.results.reviewed_rows import SIDE_EVENTS, is_reviewed, reviewed
 from agent_trials.results.rows_from_ledger import pairs
 from agent_trials.results.rules import CORRECTNESS, HIGHER_IS_BETTER
 from agent_trials.results.verdict import decide
@@ -73,6 +74,12 @@ def _judged(
             " and give --trust-study-code to run it."
         )
         return _none("not-executed", _rehearsed(record, words)) | arms
+    if study_rule is not None and (lacking := _withheld(record, {*arms.values()})):
+        words = (
+            f"No verdict: what the product under trial said was withheld in {lacking} turns, and"
+            " the study's rule decides on it."
+        )
+        return _none("not-decided", _rehearsed(record, words)) | arms
     try:
         rule = rules.read(
             manifest.verdict.rule,
@@ -156,6 +163,18 @@ def _undecided(record: Record, arms: set[str]) -> int:
         return 0
     last = [each.turns[-1] for each in record.attempts if each.turns and each.cell.arm in arms]
     return sum((turn.get("checker") or {}).get("passed") is None for turn in last)
+
+
+def _withheld(record: Record, arms: set[str]) -> int:
+    """Return in how many turns a product was called of which nothing that it said was kept."""
+    openings = Openings(record.path)
+    return sum(
+        bool((turn.get("sideCosts") or {}).get("calls"))
+        and openings.find(line, SIDE_EVENTS) is None
+        for each in record.attempts
+        if each.cell.arm in arms
+        for turn, line in zip(each.turns, each.lines, strict=False)
+    )
 
 
 def _soft_cap(compared: Compared) -> Decimal | None:
