@@ -221,6 +221,29 @@ def test_of_a_checkout_it_is_said_what_it_was_and_who_could_read_the_key(reached
     assert any("sealed commits of other tasks" in each for each in said["notAchieved"])
 
 
+@pytest.mark.parametrize(
+    ("source", "how"), [(None, "by hand"), ("a lock", "by the rule that their lock names")]
+)
+def test_it_is_said_how_the_tasks_were_chosen(source: str | None, how: str) -> None:
+    """A benchmark's lock names the rule that chose them; nobody did so by hand."""
+    manifest: Any = SimpleNamespace(
+        endpoints=SimpleNamespace(primary=(), secondary=()),
+        task_source=source,
+        phases={"full": SimpleNamespace(sample=None)},
+    )
+    found: Any = SimpleNamespace(
+        opening={"phase": "full", "immutableModel": True},
+        frozen=SimpleNamespace(manifest=manifest),
+        grades=SimpleNamespace(rules=None),
+        is_rehearsal=False,
+    )
+
+    (said,) = [each for each in limits.limits(found) if "were chosen" in each]
+
+    assert how in said
+    assert "no random sample" in said
+
+
 def test_a_model_that_changed_within_the_run_is_named() -> None:
     """An alias may be moved between two attempts; both names then stand in the report."""
     turns = [{"resolvedModel": "claude-haiku-5-5"}, {"resolvedModel": "claude-haiku-5-5-20261130"}]

@@ -64,11 +64,15 @@ _CLI_NOT = (
 )
 _LOGIN = "The CLI ran with the operator's login and home folder, whose managed policy would apply."
 
-GENERAL = (
-    (
-        "The tasks were chosen by hand; they are no random sample, and results about them do not"
-        " carry over to other tasks by themselves."
-    ),
+_BY_HAND = (
+    "The tasks were chosen by hand; they are no random sample, and results about them do not"
+    " carry over to other tasks by themselves."
+)
+_BY_RULE = (
+    "The tasks were chosen from a benchmark's list by the rule that their lock names; they are no"
+    " random sample, and results about them do not carry over to other tasks by themselves."
+)
+_GENERAL = (
     (
         "Training contamination, expectations selected by the author, differences in documentation"
         " coverage, drift of pinned versions, provider nondeterminism, latency, tool limits and"
@@ -134,8 +138,9 @@ def _limits(record: Record) -> Iterator[str]:
     if record.is_rehearsal:
         yield _REHEARSAL
     yield from _sampled(record)
-    yield from GENERAL
     manifest = record.frozen.manifest
+    yield _BY_RULE if manifest and manifest.task_source else _BY_HAND
+    yield from _GENERAL
     if manifest and "correctness" in {*manifest.endpoints.primary, *manifest.endpoints.secondary}:
         yield from _ADJUDICATED
     rules = record.grades.rules
