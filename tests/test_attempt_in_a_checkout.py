@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from agent_trials.agents.base import InterruptibleAgent
     from agent_trials.records import AttemptRequest
 
 CANARY = "CANARY-quince-marzipan"
@@ -75,12 +76,41 @@ def test_an_agent_that_does_nothing_leaves_an_empty_patch(
     assert (result.observation.patch["bytes"], result.observation.patch["problem"]) == (0, None)
 
 
-def test_a_patch_that_cannot_be_made_is_the_grounds_failure(
+def test_a_patch_that_is_too_large_is_a_result_and_stops_nothing(
     lab: CheckoutLab, api: capture.Capture
 ) -> None:
-    """What the agent showed and cost stays; the run stops, and the charge is that of a failure."""
+    """It is the agent's doing: the attempt keeps its status, and its patch is a missing one."""
     lab.study(patch_bytes=100)
+
+    result = attempt.run_attempt(lab.request(api.base_url))
+
+    seen = result.observation
+    assert (seen.status, seen.problems) == (Status.COMPLETED, ())
+    assert seen.patch is not None
+    assert (seen.patch["bytes"], seen.patch["problem"]) == (None, "patch-too-large")
+    assert "patch" not in result.artifacts
+    assert "workspace.checkout.patch_bytes" in result.private["patchProblem"]
+
+
+def test_a_patch_that_cannot_be_made_is_the_grounds_failure(
+    lab: CheckoutLab, api: capture.Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the agent showed and cost stays; the run stops, and the charge is that of a failure."""
+
+    class Ruined:
+        """An agent during whose attempt the machine loses the sealed repository."""
+
+        def __init__(self, real: InterruptibleAgent) -> None:
+            self._real = real
+
+        def ask(self, asked: AttemptRequest, folder: Path) -> AttemptResult:
+            answered = self._real.ask(asked, folder)
+            (request.corpus.folder / ".git" / "HEAD").unlink()
+            return answered
+
     request = lab.request(api.base_url)
+    real = attempt._agent
+    monkeypatch.setattr(attempt, "_agent", lambda *given: Ruined(real(*given)))
 
     result = attempt.run_attempt(request)
 
@@ -94,7 +124,7 @@ def test_a_patch_that_cannot_be_made_is_the_grounds_failure(
         "problem": "patch-not-made",
     }  # fmt: skip
     assert "patch" not in result.artifacts
-    assert "workspace.checkout.patch_bytes" in result.private["patchProblem"]
+    assert "git rev-parse failed" in result.private["patchProblem"]
 
 
 def test_an_interrupted_attempt_keeps_its_patch(

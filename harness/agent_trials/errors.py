@@ -19,6 +19,7 @@
     │   ├── FollowUpRefusedError      a further turn that was refused: the run says nothing
     │   └── RunStoppedError      the run was stopped earlier
     ├── WorkspaceError           git, export or checkout
+    │   └── PatchTooLargeError   what an agent changed is more than the study takes
     │   └── UnequalError         files that must be the same in all arms are not
     ├── McpServerError           a server that does not start, answer or offer what it should
     ├── AgentError               an agent that cannot be started at all
@@ -197,6 +198,10 @@ class WorkspaceError(TrialsError):
 
 class UnequalError(WorkspaceError):
     """Files that must be the same whenever a task's tree is laid out are not."""
+
+
+class PatchTooLargeError(WorkspaceError):
+    """A patch above the study's bound: what the agent did, and no failure of the ground."""
 
 
 class McpServerError(TrialsError):

@@ -61,7 +61,8 @@ class Checkout:
         """Return what the agent changed.
 
         Raises:
-            WorkspaceError: it cannot be told, or is too large.
+            PatchTooLargeError: it is larger than the study takes.
+            WorkspaceError: it cannot be told.
         """
         sealed = self.sealed
         return patch.make(sealed.folder, self.folder, self.known, most_bytes=sealed.patch_bytes)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_trials import canonical
-from agent_trials.errors import WorkspaceError
+from agent_trials.errors import PatchTooLargeError, WorkspaceError
 from agent_trials.workspace import hardened
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def make(sealed: Path, folder: Path, known: Known, *, most_bytes: int) -> Patch:
         most_bytes: how large a patch may be.
 
     Raises:
-        WorkspaceError: git failed, or the patch is larger than that.
+        PatchTooLargeError: the patch is larger than that.
+        WorkspaceError: git failed.
     """
     with _compared(sealed, folder) as comparison:
         rows = comparison.changes()
@@ -95,7 +96,7 @@ def make(sealed: Path, folder: Path, known: Known, *, most_bytes: int) -> Patch:
         comparison.restore(left_out)
         content = comparison.diff(row.path for row in rows if row not in left_out)
     if len(content) > most_bytes:
-        raise WorkspaceError(
+        raise PatchTooLargeError(
             f"the patch has {len(content):,} bytes of at most {most_bytes:,}; the study may allow"
             " more with workspace.checkout.patch_bytes"
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent_trials.errors import WorkspaceError
+from agent_trials.errors import PatchTooLargeError, WorkspaceError
 from agent_trials.records import SealedCheckout, SealedCorpus
 from agent_trials.study.settings import ProviderSettings
 from agent_trials.workspace import checkout, export, snapshots, tree
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CLAUDE = "claude"
 PATCH_NOT_MADE = "patch-not-made"
+PATCH_TOO_LARGE = "patch-too-large"
 _NO_PATCH = dict.fromkeys(("digest", "bytes", "files", "leftOut", "nested"))
 
 
@@ -184,6 +185,10 @@ class _Checkout:
         private: dict[str, Any] = {"setup": [dataclasses.asdict(done) for done in self.made.setup]}
         try:
             made = self.made.patch()
+        except PatchTooLargeError as error:
+            fields["patch"] = {**_NO_PATCH, "problem": PATCH_TOO_LARGE}
+            private["patchProblem"] = str(error)
+            return Collected(fields, private)
         except WorkspaceError as error:
             fields["patch"] = {**_NO_PATCH, "problem": PATCH_NOT_MADE}
             private["patchProblem"] = str(error)
