@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 CALL_BLOCKS = ("tool_use", "server_tool_use", "mcp_tool_use")
 """Blocks with which a model asks for a tool: the CLI's own, the provider's, a remote server's."""
@@ -100,19 +100,24 @@ class Calls:
 
 def parse(stdout: bytes) -> Stream:
     """Return the events of a whole or broken-off output."""
-    events: list[Event] = []
-    broken: list[int] = []
+    rows = tuple(objects(stdout, parse_line))
+    events = tuple(Event(line, end, data) for line, end, data in rows if data is not None)
+    broken = tuple(line for line, _, data in rows if data is None)
+    return Stream(events, broken)
+
+
+def objects(
+    stdout: bytes, read: Callable[[bytes], dict[str, Any] | None]
+) -> Iterator[tuple[int, int, dict[str, Any] | None]]:
+    """Yield the place from 0, the byte after its end and the object of each line that is not blank.
+
+    ``read`` gives the object of a line, None if it holds none that can be handled.
+    """
     end = 0
     for line, raw in enumerate(stdout.split(b"\n")):
         end = min(end + len(raw) + 1, len(stdout))
-        if not raw.strip():
-            continue
-        data = parse_line(raw)
-        if data is None:
-            broken.append(line)
-        else:
-            events.append(Event(line, end, data))
-    return Stream(tuple(events), tuple(broken))
+        if raw.strip():
+            yield line, end, read(raw)
 
 
 def parse_line(raw: bytes) -> dict[str, Any] | None:

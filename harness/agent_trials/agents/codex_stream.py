@@ -11,10 +11,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent_trials.agents.cli_stream import DEEPEST, is_deeper, mapping, text
+from agent_trials.agents.cli_stream import DEEPEST, is_deeper, mapping, objects, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 COMMAND, MCP, CHANGE = "command_execution", "mcp_tool_call", "file_change"
 SEARCH, COLLAB, PLAN = "web_search", "collab_tool_call", "todo_list"
@@ -110,19 +110,10 @@ class Stream:
 
 def parse(stdout: bytes) -> Stream:
     """Return the events of a whole or broken-off output."""
-    events: list[Event] = []
-    broken: list[int] = []
-    end = 0
-    for line, raw in enumerate(stdout.split(b"\n")):
-        end = min(end + len(raw) + 1, len(stdout))
-        if not raw.strip():
-            continue
-        data = parse_line(raw)
-        if data is None:
-            broken.append(line)
-        else:
-            events.append(Event(line, end, data))
-    return Stream(tuple(events), tuple(_items(events)), tuple(broken))
+    rows = tuple(objects(stdout, parse_line))
+    events = tuple(Event(line, end, data) for line, end, data in rows if data is not None)
+    broken = tuple(line for line, _, data in rows if data is None)
+    return Stream(events, tuple(_items(events)), broken)
 
 
 def parse_line(raw: bytes) -> dict[str, Any] | None:
@@ -134,7 +125,7 @@ def parse_line(raw: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and not is_deeper(value, DEEPEST) else None
 
 
-def _items(events: list[Event]) -> Iterator[Item]:
+def _items(events: Iterable[Event]) -> Iterator[Item]:
     """Iterate over the items; started, updated and completed events of one id are one item."""
     found: dict[tuple[str, str], Item] = {}
     for event in events:
