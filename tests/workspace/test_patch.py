@@ -198,6 +198,17 @@ def test_a_repository_inside_the_work_tree_loses_no_file(
     assert applied(sealed, found.content, tmp_path / "fresh") == contents(work)
 
 
+def test_a_work_tree_that_the_agent_removed_is_every_file_deleted(
+    sealed: Path, work: Path, tmp_path: Path
+) -> None:
+    """It is what the agent did, and no failure of the ground that would end the run."""
+    shutil.rmtree(work)
+    found = made(sealed, work)
+
+    assert found.files == len(FILES)
+    assert applied(sealed, found.content, tmp_path / "fresh") == {}
+
+
 def test_what_the_set_up_made_is_left_out_whatever_became_of_it(sealed: Path, work: Path) -> None:
     """Else the treatment's patch would hold the treatment, and fail to apply for it."""
     repositories.write(work, {"RULES.md": "use it\n", ".tool.json": "{}\n", "README.md": "tool\n"})

@@ -120,10 +120,15 @@ def _is_set_up(row: _Row, known: Known) -> bool:
 
 @contextmanager
 def _compared(sealed: Path, folder: Path) -> Iterator[_Comparison]:
-    with tempfile.TemporaryDirectory() as place, _put_aside(folder, Path(place)) as nested:
-        comparison = _Comparison(folder, Path(place, "git"), nested)
-        comparison.begin(sealed)
-        yield comparison
+    with tempfile.TemporaryDirectory() as place:
+        there = folder
+        if not folder.is_dir():  # the agent removed it: every file is deleted
+            there = Path(place, "empty")
+            there.mkdir()
+        with _put_aside(there, Path(place)) as nested:
+            comparison = _Comparison(there, Path(place, "git"), nested)
+            comparison.begin(sealed)
+            yield comparison
 
 
 class _Comparison:
