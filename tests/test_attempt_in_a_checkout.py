@@ -76,6 +76,18 @@ def test_an_agent_that_does_nothing_leaves_an_empty_patch(
     assert (result.observation.patch["bytes"], result.observation.patch["problem"]) == (0, None)
 
 
+def test_an_agent_that_removes_its_work_tree_has_deleted_every_file(
+    lab: CheckoutLab, api: capture.Capture
+) -> None:
+    lab.behave(commands=['rm -rf "$PWD"'])
+
+    result = attempt.run_attempt(lab.request(api.base_url))
+
+    assert result.observation.status is Status.COMPLETED
+    assert b"deleted file mode" in result.artifacts["patch"]
+    assert [*lab.place.iterdir()] == []
+
+
 def test_a_patch_that_is_too_large_is_a_result_and_stops_nothing(
     lab: CheckoutLab, api: capture.Capture
 ) -> None:
